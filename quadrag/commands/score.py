@@ -66,12 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]) -> int:
     """Score files, and print and write what they came to."""
-    from quadrag.judges.certificate import lay_beside
     from quadrag.reporting.all import gather_systems, tabulate_all
     from quadrag.reporting.comparison import tabulate_comparison
     from quadrag.reporting.merged import merge_runs
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.summary import show_runs
+    from quadrag.results.certificates import lay_beside
     from quadrag.run.files.logs import find_maker
     from quadrag.run.files.score import name_files
 

@@ -14,6 +14,7 @@ from quadrag.metrics._shared.rgb import bounded, correct, label
 from quadrag.metrics._shared.scoring import drive
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
+from quadrag.results.certificates import read_signature
 from quadrag.results.run import PROFILES
 from quadrag.scoring.drive import Judge, Messages, load_scorer
 from quadrag.sheet import read_sheet
@@ -157,12 +158,6 @@ def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:
     items = [Item(name, "", "question", "answer", golds=("gold",), passages=("passage",)) for name in ids]
     verdicts = judge_items(LabelSet("", graded, items, {}), lambda batch: list(replies))
     return [verdicts.grades.get(name) for name in ids]
-
-
-def read_signature(signature: str) -> dict[str, str]:
-    """Return the fields of a metric's signature."""
-    fields = (part.partition(":") for part in signature.split("|")[1:])
-    return {name: value for name, _, value in fields}
 
 
 def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from quadrag.benchmark import load
-from quadrag.judges.certificate import unique
 from quadrag.provenance import join
+from quadrag.results.certificates import unique
 from quadrag.results.note import rename_splits
 from quadrag.results.record import RunRecord
 from quadrag.results.run import Run

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quadrag.judges.notes import note_judges
+from quadrag.results.certificates import note_judges
 from quadrag.results.note import Note
 from quadrag.results.run import PROFILES, Run
 

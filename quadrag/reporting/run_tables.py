@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
 
-from quadrag.judges.notes import note_judges
 from quadrag.metric_record import show_key
+from quadrag.results.certificates import note_judges
 from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import ALL, Status, find_by_phrase

@@ -6,7 +6,7 @@ All else that a run came to stands in its tables (`run.py`).
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
-from quadrag.judges.notes import note_judges
+from quadrag.results.certificates import note_judges
 from quadrag.results.check import is_part
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES, Run

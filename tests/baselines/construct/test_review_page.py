@@ -11,9 +11,8 @@ import pytest
 from small_servers import serving
 
 from quadrag.construct.review import list_annotators, load, read_grades, review_page
-from quadrag.judges.corrected import Judged, take_back
+from quadrag.judges.labelled import Judged, label_sheet, open_server, take_back
 from quadrag.judges.labels import find_graded
-from quadrag.reporting.page.labelling import label_sheet, open_server
 from quadrag.sheet import write_sheet
 
 

@@ -9,7 +9,7 @@ import pytest
 from chat_server import ChatServer, Rule
 
 from quadrag.judges.classes import find_classes
-from quadrag.judges.corrected import Judged
+from quadrag.judges.labelled import Judged
 from quadrag.records import read_jsonl
 
 INTEGRATION = find_classes("rgb", "information_integration_zh")

@@ -11,8 +11,8 @@ import pytest
 from chat_server import ChatServer, Rule
 from small_servers import Quiet, serving
 
-from quadrag.judges.certificate import Certificate
 from quadrag.judges.labels import find_graded
+from quadrag.results.certificates import Certificate
 
 HEAD = "id,question,answer,gold,label\n"
 LABELS = f"""{HEAD}1,Capital of France?,Paris,Paris,right

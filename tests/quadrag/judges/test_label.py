@@ -12,9 +12,8 @@ from chat_server import ChatServer, Rule
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.judges.corrected import share_out
+from quadrag.judges.labelled import share_out, write_gold
 from quadrag.records import read_jsonl
-from quadrag.reporting.labelled import write_gold
 
 
 @pytest.fixture
