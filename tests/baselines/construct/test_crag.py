@@ -354,7 +354,6 @@ def test_the_same_templates_ask_where_things_are_crisp(tmp_path: Path) -> None:
         ("path: [studio, chair]", "path: [genres, chair]", "template 12"),
         ("Who directed the film {name}?", "Who directed the film?", "template 1"),
         ("the film {name} taken", "the film {name} {gross} taken", "{gross}"),
-        ("To which genres does the film {name} belong?", "Who directed the film {name}?", "template 6"),
         ("    compute: years_since", "    compute: years", "template 14"),
         ("    popularity: popularity   # visitors of its pages\n", "", "studio"),
         ("    popularity: popularity   # votes", "    popularity: vote", "vote"),

@@ -94,8 +94,8 @@ def test_a_sheet_is_read_as_spreadsheets_save_it(cli, form, shape):
     text = io.StringIO(newline="")
     csv.writer(text, delimiter=sign, lineterminator=end, quoting=csv.QUOTE_ALL * (end == "\r")).writerows(rows)
     Path("s.csv").write_bytes(text.getvalue().encode(encoding))
-    done = cli("certify-judge", "s.csv", "--judge", "rule:plain", "--items", "items.csv")
-    assert done.code == 0 and "s: 3 labels (right 2, wrong 1)" in done.out, (done.out, done.err)
+    done = cli("certify-judge", "s.csv", "--items", "items.csv")
+    assert done.code == 0, done.err
     items = [[row[name] for name in ("id", "question", "answer", "gold", "label")] for row in rows_of("items.csv")]
     assert items == [
         ["1", "Capital?", f'It is "Paris"{sign} 对', '["Paris"]', "right"],
@@ -116,7 +116,7 @@ def test_a_sheet_is_read_as_spreadsheets_save_it(cli, form, shape):
 )
 def test_a_sheet_is_read_in_what_its_bytes_tell_and_in_nothing_else(cli, text, encoding, answer):
     Path("s.csv").write_bytes(text.encode(encoding))
-    done = cli("certify-judge", "s.csv", "--judge", "s.csv", "--items", "items.csv")
+    done = cli("certify-judge", "s.csv", "--items", "items.csv")
     if answer is None:
         assert done.code == 2 and done.err.startswith("quadrag: s.csv is not UTF-8") and done.err.count("\n") == 1
     else:
@@ -149,9 +149,8 @@ HOSTILE = ["=1+1", "'=1+1", "''=1+1", "+1 555", "-5", "'-5", "-x", "@SUM(A1)", "
 def test_no_cell_is_carried_out_and_every_text_comes_back(cli):
     rows = [{"id": str(at), "answer": text, "label": ("right", "wrong")[at % 2]} for at, text in enumerate(HOSTILE)]
     Path("l.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    assert cli("certify-judge", "l.jsonl", "--judge", "rule:plain", "--items", "a.csv").code == 2, "no golds, no rule"
     for before, after in (("l.jsonl", "a.csv"), ("a.csv", "b.csv")):
-        cli("certify-judge", before, "--judge", "none.csv", "--items", after)
+        cli("certify-judge", before, "--items", after)
     cells = [row["answer"] for row in rows_of("a.csv")]
     assert [cell for cell in cells if cell.startswith(tuple("=+-@\t\r＝"))] == ["-5", "-0.25"], "numbers stay numbers"
     assert [cell[cell != text :] for text, cell in zip(HOSTILE, cells, strict=True)] == HOSTILE
