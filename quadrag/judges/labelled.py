@@ -12,11 +12,11 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.printing import clean
 from quadrag.reporting.messages import translate
-from quadrag.reporting.page.labelling import Labelling, Shown
+from quadrag.reporting.page.labelling import Labelling, Shown, change_row
 from quadrag.reporting.questions import ItemFilter, RunReader, spell_gold
 from quadrag.results.items import FAILED, reason_of
 from quadrag.results.run import Run
-from quadrag.sheet import read_sheet, write_sheet
+from quadrag.sheet import read_sheet
 
 from .labels import Graded, find_graded, graded_keys, list_lines, read_grade, read_texts
 
@@ -108,9 +108,7 @@ def label_sheet(path: Path, graded: Graded, labels: str = "en") -> Labelling:
         return items
 
     def save(name: str, choice: str, _: Mapping[str, str]) -> str:
-        sheet = read_sheet(path, "id", "label")
-        rows = [{**line.row, "label": choice} if line.row["id"] == name else line.row for line in sheet.lines]
-        write_sheet(path, [sheet.columns, *([row.get(one, "") for one in sheet.columns] for row in rows)], again=True)
+        change_row(path, name, {"label": choice})
         return ""
 
     choices = {name: translate(name, labels) for name in graded.grades}

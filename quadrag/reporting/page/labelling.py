@@ -13,10 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
+from quadrag.sheet import read_sheet, write_sheet
 
 from .page import HERE, make_environment, read_words
 
@@ -100,6 +102,13 @@ def _name_field(key: str, item: Shown, words: Mapping[str, str]) -> str:
 def _find_marks(text: str, marks: Sequence[str]) -> list[tuple[int, int]]:
     ways = "|".join(re.escape(mark) for mark in sorted(filter(None, marks), key=len, reverse=True))
     return [found.span() for found in re.finditer(ways, text, re.IGNORECASE)] if ways else []
+
+
+def change_row(path: Path, name: str, cells: Mapping[str, str]) -> None:
+    """Change cells of the row of an id in a sheet; it is on the disk when this returns."""
+    sheet = read_sheet(path, "id")
+    rows = [{**line.row, **cells} if line.row["id"] == name else line.row for line in sheet.lines]
+    write_sheet(path, [sheet.columns, *([row.get(one, "") for one in sheet.columns] for row in rows)], again=True)
 
 
 def open_server(page: Labelling, port: int = 0) -> ThreadingHTTPServer:

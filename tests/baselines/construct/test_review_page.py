@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 from small_servers import serving
 
-from quadrag.construct.review import list_annotators, load, read_grades, review_page
-from quadrag.judges.labelled import Judged, label_sheet, open_server, take_back
+from quadrag.construct.review import load, read_grades, review_page, sheet_of
+from quadrag.judges.labelled import Judged, label_sheet, take_back
 from quadrag.judges.labels import find_graded
+from quadrag.reporting.page.labelling import open_server
 from quadrag.sheet import write_sheet
 
 
 def on_record(dataset: Path) -> dict[str, tuple[int, Any]]:
-    return {name: (said.grade, said.correction) for name, said in read_grades(dataset, "anna").items()}
+    how, items = load(dataset)
+    return {name: said[:2] for name, said in read_grades(sheet_of(dataset, "anna"), how, items).items()}
 
 
 WORD = re.compile("[A-Za-z]{2,}")
@@ -187,6 +189,6 @@ def test_what_does_not_come_from_the_page_is_refused(port: int, dataset: Path) -
     bad: list[Any] = ["{", "[" * 5000, [], {}, {**good, "choice": "6"}, {**good, "choice": 4}, {**good, "item": "x"}]
     bad += [{**good, "item": [name]}, {**good, "texts": {"question": 1}}, {**good, "texts": [1]}]
     assert [ask(one) for one in bad] == [400] * len(bad)
-    assert list_annotators(dataset) == []
+    assert on_record(dataset) == {}
     assert ask(good, Origin=f"http://127.0.0.1:{port}") == 200
     assert on_record(dataset) == {name: (4, {})}
