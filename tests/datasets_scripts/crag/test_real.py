@@ -1,12 +1,11 @@
 """CRAG's real example file: golden rows, and what is known of its pages. Of its text only digests are kept."""
 
-import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sample_rows import digest
 
 from quadrag.data import builders
 
@@ -25,10 +24,6 @@ def paged(root: Path) -> list[dict[str, Any]]:
     builder, _ = builders.open_builder("crag", "task_1_2", str(root))
     assert builders.splits(builder) == ["public"]
     return list(builders.rows(builder, "public"))
-
-
-def digest(rows: list[dict[str, Any]]) -> str:
-    return hashlib.sha256("\n".join(json.dumps(row, sort_keys=True) for row in rows).encode()).hexdigest()
 
 
 def test_golden_rows(root: Path, paged: list[dict[str, Any]]) -> None:

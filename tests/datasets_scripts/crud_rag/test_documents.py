@@ -7,13 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quadrag import catalogue
 from quadrag.data.builders import open_builder, rows
-from quadrag.errors import QuadragError
 
 MARK = "，正文："
 SPACES = [*re.findall(r"\s", "".join(map(chr, range(sys.maxunicode + 1)))), "\ufeff"]
@@ -92,5 +90,3 @@ def test_whole_files_are_as_they_stand_with_the_article_of_each_line() -> None:
         else:
             assert row["body"].encode() == (folder / row["id"]).read_bytes()
     assert {key for row in found for key in row["aliases"]} - {""} == plain
-    with pytest.raises(QuadragError, match="whole is an option of corpus"):
-        open_builder("crud_rag", "qa_1doc", "sample", {"whole": True})

@@ -1,18 +1,12 @@
 """CRUD-RAG's real files, as far as they are there: golden rows, of which digests alone are kept."""
 
-import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from sample_rows import digest
 
 from quadrag.data import builders
-
-
-def digest(rows: list[dict[str, Any]]) -> str:
-    return hashlib.sha256("\n".join(json.dumps(row, sort_keys=True) for row in rows).encode()).hexdigest()
 
 
 @pytest.mark.slow
