@@ -1,5 +1,7 @@
 """Harbour: questions on notices to mariners, and the notices."""
 
+from pathlib import Path
+
 import datasets
 
 from quadrag.datasets_scripts._shared.reading import Builder, Config, json_lines, unique
@@ -42,5 +44,5 @@ class Harbour(Builder):
 
     def _generate_examples(self, split, files):
         (path,) = files.values()
-        with open(path, "rb") as lines:
+        with Path(path).open("rb") as lines:
             yield from unique((where, row) for _, where, row in json_lines(lines, path))
