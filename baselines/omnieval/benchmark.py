@@ -16,7 +16,7 @@ from ..core.benchmark import Benchmark, CorpusSpec, Document, Gold, JudgePreset,
 from ..core.parts import Conditions, Retrieval
 from ..core.prompts import Message, Prompts, chat_messages
 from ..core.spec import NONE, WHOLE
-from ..retrieval.registry import corpus_retrievers
+from ..retrieval.search import CORPUS_RETRIEVERS
 
 NAME = "omnieval"
 _BY_PASSAGES = ("hal", "utl")
@@ -116,7 +116,7 @@ BENCHMARK = Benchmark(
     name=NAME,
     paper="arXiv:2412.13018",
     sample="OmniEval on the bundled sample: 208 made-up questions in 80 cells over 144 passages, found by BM25",
-    retrievers=corpus_retrievers(),
+    retrievers=CORPUS_RETRIEVERS,
     temperature=0.3,
     questions=questions,
     messages=messages,

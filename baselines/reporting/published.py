@@ -19,7 +19,7 @@ from quadrag.provenance import Provenance
 from ..core.benchmark import Benchmark, load
 from ..core.run_record import RunRecord
 from ..core.spec import RAG, UNKNOWN
-from ..retrieval.registry import RETRIEVERS
+from ..retrieval.search import RETRIEVERS
 from .cells import RATE
 
 

@@ -13,7 +13,7 @@ from quadrag.baselines.reporting.messages import read_messages, say
 from quadrag.baselines.reporting.table import Cell, Grid, Line
 from quadrag.baselines.reporting.text import to_text
 from quadrag.baselines.results.note import Note, NoteCode
-from quadrag.baselines.retrieval.registry import RETRIEVERS
+from quadrag.baselines.retrieval.search import RETRIEVERS
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.runs.plan import recipes
 
