@@ -79,7 +79,7 @@ def open_index(folder: Path, terms: str) -> Ranker:
     def rank(queries: Sequence[str], k: int) -> list[Hits]:
         # Each term as often as it stands in the query, at its first place.
         known = ([numbers[term] for term in Counter(analyse(query)).elements() if term in numbers] for query in queries)
-        return [_top(index.get_scores_from_ids(ids), k) for ids in known]
+        return [_top(index.get_scores_from_ids(ids), k) if ids else [] for ids in known]
 
     return rank
 
