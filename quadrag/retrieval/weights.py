@@ -87,13 +87,12 @@ class Model:
 
     def check(self) -> None:
         """Find out, without loading it, whether the model can be loaded: before long work that leads up to it."""
-        if self.pins is None and self.preset is not None and self.preset.code:
-            raise refuse_code(self.kind, self.name, folder=False)
-        if find_spec("sentence_transformers") is None:
+        refused = self.pins is None and self.preset is not None and self.preset.code
+        if not refused and find_spec("sentence_transformers") is None:
             raise NotReady(f"{self.kind} {self.name} needs sentence-transformers; {tell_extra('dense')}")
-        self.identity()
-        if self.pins is None and "AutoModel" in self._own_classes():
+        if refused or (self.pins is None and "AutoModel" in self._own_classes()):
             raise refuse_code(self.kind, self.name, self.folder is not None)
+        self.identity()
 
     def identity(self) -> dict[str, str]:
         """Return what two runs must agree on to have used the same weights: a commit, or the sha256 of a folder.
