@@ -59,6 +59,7 @@ def test_a_folder_has_no_commits_and_a_name_on_the_hub_has(tmp_path):
 
 
 @pytest.mark.serve
+@pytest.mark.usefixtures("torch")
 def test_two_runs_of_one_process_do_not_see_each_others_trust(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "turned.Turned"}}))
     asked = {"embedding": str(tmp_path), "reranker": str(tmp_path)}
