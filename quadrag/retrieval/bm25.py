@@ -19,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from quadrag.errors import QuadragError, one_line
 from quadrag.progress import Progress
 
 from .passages import Hits, PassageStore
-from .search import Indexes, Ranker, Retriever
+from .search import Indexes, Ranker, Retriever, unreadable
 from .terms import analyser, count, describe_terms
 
 K1, B, METHOD = 1.2, 0.75, "lucene"
@@ -71,9 +70,7 @@ def open_index(folder: Path, terms: str) -> Ranker:
     try:
         index = bm25s.BM25.load(folder, mmap=True, backend="numpy")
     except (OSError, EOFError, ValueError, TypeError) as error:
-        raise QuadragError(
-            f"{folder} holds no BM25 index that can be read ({one_line(error)}); remove the folder to build it again"
-        ) from error
+        raise unreadable(folder, error) from error
     for name in ("data", "indices", "indptr"):
         index.scores[name] = index.scores[name].view(np.ndarray)  # slices of a memmap take a fifth of a search's time
     analyse, numbers = analyser(terms), index.vocab_dict

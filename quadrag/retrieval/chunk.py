@@ -152,11 +152,7 @@ def load_tokenizer(name: str) -> Any:
     path = Path(name).expanduser()
     path = path / "tokenizer.json" if path.is_dir() else path
     try:
-        if not path.is_file():
-            from huggingface_hub import hf_hub_download
-
-            path = Path(hf_hub_download(name, "tokenizer.json"))
-        tokenizer = Tokenizer.from_file(str(path))
+        tokenizer = Tokenizer.from_file(str(path)) if path.is_file() else Tokenizer.from_pretrained(name)
     except Exception as error:  # tokenizers raises Exception itself; the Hub's client has many kinds
         raise QuadragError(
             f"no tokenizer from {name!r} ({' '.join(str(error).split())[:120]}); expected a tokenizer.json, "

@@ -71,14 +71,17 @@ class Encoder(Model):
 
     def describe(self) -> dict[str, Any]:
         """Return all that decides the vectors, for the record of a run."""
-        return {**self.key(), "instruction": _shown(self.instruction)}
+        return {**self.key(), "instruction": self.instruction}
 
     def key(self) -> dict[str, Any]:
-        """Return what decides the vectors of passages, for the key of an index; an instruction for queries does not."""
+        """Return what decides the vectors of passages, for the key of an index; an instruction for queries does not.
+
+        An instruction that is None is as saved with the model.
+        """
         return {
             **self.identity(),
             "max_length": self.preset and self.preset.max_length,
-            "passage_instruction": _shown(self.before_passages),
+            "passage_instruction": self.before_passages,
             "on_passages": self.on_passages,
         }
 
@@ -117,7 +120,3 @@ class Encoder(Model):
         """Set the preset's limit of tokens."""
         if self.preset is not None and self.preset.max_length is not None:
             model.max_seq_length = self.preset.max_length
-
-
-def _shown(instruction: str | None) -> str:
-    return "as saved with the model" if instruction is None else instruction

@@ -17,6 +17,7 @@ from quadrag.records import Passage
 
 from .chunk import Chunking, clean
 from .llama_index_chunking import FileChunking
+from .search import unreadable
 
 FILE = "passages.arrow"
 VERSION = 2  # of the file's form, for the key of an index
@@ -36,10 +37,7 @@ class PassageStore:
                 reader = pa.ipc.open_file(source)
                 self._batches = [reader.get_batch(n) for n in range(reader.num_record_batches)]
         except (OSError, pa.ArrowException) as error:
-            raise QuadragError(
-                f"{folder} holds no passages that can be read ({error}); expected {FILE}; remove the folder to "
-                "build it again"
-            ) from error
+            raise unreadable(folder, error) from error
         self._headed = _HEADED in (reader.schema.metadata or {})
         self._length: int = sum(batch.num_rows for batch in self._batches)
 

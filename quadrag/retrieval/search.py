@@ -11,13 +11,13 @@ import json
 import pkgutil
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, islice
+from itertools import accumulate, cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, one_line
 from quadrag.parts import Retrieval, RetrieverSpec
 from quadrag.paths import cache_dir
 from quadrag.records import Passage, write_text
@@ -138,16 +138,16 @@ def find_or_stand_in(
         return Search(corpus, retriever, settings, store).find(queries)
     except _NotBuiltError:
         notes += [STAND_IN] * (STAND_IN not in notes)
-        count = settings.top_k
-        pieces = list(islice(_cut(corpus, settings), min(_PIECES, count * len(queries))))
-        return [[pieces[(at * count + rank) % len(pieces)] for rank in range(count)] for at in range(len(queries))]
+        chunking = make_chunking(settings)
+        parts = (document._replace(text=document.text[:_PIECES_OF]) for document in corpus.documents())
+        pieces = (Passage(owner, part.title, text) for part in parts for owner, text in chunking.cut(part))
+        again = cycle(list(islice(pieces, min(_PIECES, settings.top_k * len(queries)))))
+        return [list(islice(again, settings.top_k)) for _ in queries]
 
 
-def _cut(corpus: Corpus, settings: Retrieval) -> Iterator[Passage]:
-    chunking = make_chunking(settings)
-    for document in corpus.documents():
-        part = document._replace(text=document.text[:_PIECES_OF])
-        yield from (Passage(owner, part.title, text) for owner, text in chunking.cut(part))
+def unreadable(folder: Path, error: Exception) -> QuadragError:
+    """Return the error of an index that is there and cannot be read."""
+    return QuadragError(f"{folder} is no index that can be read ({one_line(error)}); remove it, and it is built again")
 
 
 class _NotBuiltError(Exception):

@@ -51,30 +51,22 @@ class Model:
     presets: ClassVar[Mapping[str, Preset]]
 
     def __init__(self, name: str, trust: Trust | None = None) -> None:
-        self.name = name
-        self.preset = self.presets.get(name)
+        self.name, self.preset = name, self.presets.get(name)
+        self.repository, _, wanted = (self.preset.model if self.preset else name).partition("@")
+        package = find_spec(self.preset.package) if self.preset and self.preset.package else None
         self.folder: Path | None = None
-        self._wanted: str | None = None
         self._model: Any = None
-        if self.preset is not None:
-            self.repository = self.preset.model
-            spec = find_spec(self.preset.package) if self.preset.package else None
-            if spec is not None and spec.origin is not None:
-                self.folder = Path(spec.origin).parent / "model"
-        elif name and Path(name).expanduser().is_dir():
+        if package is not None and package.origin is not None:
+            self.folder = Path(package.origin).parent / "model"
+        elif self.preset is None and name and Path(name).expanduser().is_dir():
             self.folder = Path(name).expanduser()
             self.repository = self.folder.resolve().name
-        else:
-            self.repository, _, wanted = name.partition("@")
-            self._wanted = wanted or None
-            if self.repository.count("/") != 1 or name.startswith((".", "~", "/")):
-                raise QuadragError(
-                    f"{unknown_name(self.kind, name, self.presets)}; or name a folder that is there, or ORG/NAME on "
-                    "the Hub"
-                )
+        elif self.repository.count("/") != 1 or name.startswith((".", "~", "/")):
+            raise QuadragError(
+                f"{unknown_name(self.kind, name, self.presets)}; or name a folder that is there, or ORG/NAME on the Hub"
+            )
         self.pins = (trust or Trust()).find(name, folder=self.folder is not None)
-        if self.pins is not None and self.pins.revision is not None:
-            self._wanted = self.pins.revision
+        self._wanted = (self.pins and self.pins.revision) or wanted or None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the weights behind: a worker of `quadrag.parallel` loads its own."""

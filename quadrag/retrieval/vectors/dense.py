@@ -24,7 +24,7 @@ from quadrag.records import write_text
 
 from ..encoder import Encoder, Vectors
 from ..passages import Hits, PassageStore
-from ..search import Indexes, Ranker, Retriever
+from ..search import Indexes, Ranker, Retriever, unreadable
 
 FILE, _DONE = "vectors.npy", "done"
 VERSION = 1  # of the file's form, for the key of an index
@@ -94,10 +94,7 @@ def open_vectors(folder: Path) -> Vectors:
     try:
         vectors: Vectors = np.load(folder / FILE, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
-        raise QuadragError(
-            f"{folder} holds no vectors that can be read ({error}); expected {FILE}, remove the folder to build it "
-            "again"
-        ) from error
+        raise unreadable(folder, error) from error
     return vectors
 
 

@@ -16,7 +16,7 @@ from quadrag.progress import Progress
 from ..encoder import Vectors
 from ..search import Indexes
 from .dense import Rows
-from .indexes import VERSION, Spec, VectorIndex
+from .indexes import VERSION, VectorIndex
 
 FILE = "index.faiss"
 _ADDED = 1 << 18  # passages at once
@@ -26,10 +26,7 @@ _TRAINED, _TRAINED_LEAST = 64, 9984  # vectors a list, and in all
 class FaissIndex(VectorIndex):
     """Inverted lists of vectors in a short form."""
 
-    def __init__(self, spec: Spec) -> None:
-        super().__init__(spec)
-        if spec.where:
-            raise spec.refuse()
+    name = "faiss"
 
     def describe(self) -> dict[str, Any]:
         """See `VectorIndex.describe`."""

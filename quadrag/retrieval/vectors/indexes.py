@@ -9,7 +9,7 @@ import importlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -21,42 +21,31 @@ from ..passages import Hits
 from ..search import Indexes
 from .dense import Rows, exact, nearest
 
-INDEXES = {"faiss": "FaissIndex", "milvus": "MilvusIndex"}  # the class in the file of that name
+# The class in the file of that name, and the form of what says where it lies.
+INDEXES = {"faiss": ("FaissIndex", ""), "milvus": ("MilvusIndex", r"[^,]+\.db|\w+://[^,]+")}
 VERSION = 2  # of how approximate indexes are set here, for run records and the keys of indexes
 DEPTH = 10  # recall is of so many
 _SAMPLE = 100  # passages that are searched for what is near them, evenly spread over all
 _QUERIES = 1024  # searched at once
 _LEAST = 39  # vectors a list, below which faiss warns
-_SPEC = re.compile(r"(\w+)(?::([^,]+))?((?:,(?:nlist|nprobe|rerank)=[1-9][0-9]*)*)")
-
-
-class Spec(NamedTuple):
-    """What ``--index`` says: the index's name, where it lies, its options; "" and {} where it is silent."""
-
-    text: str
-    name: str
-    where: str = ""
-    options: Mapping[str, int] = {}
-
-    def refuse(self) -> QuadragError:
-        """Return the error of a spec that is not understood."""
-        return QuadragError(
-            f"index {self.text!r} is not understood; expected faiss, milvus:FILE.db for Milvus Lite or "
-            "milvus:http://HOST:PORT, and behind it ,nlist=N ,nprobe=N ,rerank=N where wanted"
-        )
+_OPTION = re.compile("(nlist|nprobe|rerank)=([1-9][0-9]*)")
 
 
 class VectorIndex(ABC):
-    """One way to search vectors; nothing is imported or opened when it is made."""
+    """One way to search vectors; nothing is imported or opened when it is made.
 
+    `where` is where it lies, "" of one that lies with the vectors; `options` are the numbers that the user gives.
+    """
+
+    name: ClassVar[str]
     kind = "IVF_SQ8"
 
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
+    def __init__(self, where: str, options: Mapping[str, int]) -> None:
+        self.where, self.options = where, options
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return what decides the rows that it finds, {} where these are the exact ones; raises what `check` would."""
+        """Return what decides the rows found, {} where these are the exact ones; raises where it cannot be had."""
 
     @abstractmethod
     def open_built(self, indexes: Indexes, key: Mapping[str, Any]) -> None:
@@ -73,7 +62,7 @@ class VectorIndex(ABC):
         ``rerank`` the rows of them that are then ranked exactly.
         """
         lists = 1 << int(np.log2(max(1.0, min(rows**0.5, rows / _LEAST))))
-        numbers = {"nlist": lists, **self.spec.options}
+        numbers = {"nlist": lists, **self.options}
         return {"nprobe": max(16, numbers["nlist"] // 8), "rerank": 100, **numbers}
 
     def open(self, vectors: Vectors, indexes: Indexes, key: Mapping[str, Any]) -> None:
@@ -85,7 +74,7 @@ class VectorIndex(ABC):
         sample = np.linspace(0, len(vectors) - 1, min(_SAMPLE, len(vectors))).astype(np.int64)
         recall = self._measure_recall(sample, min(DEPTH, len(vectors) - 1))
         numbers = ", ".join(f"{name} {self.set[name]}" for name in ("nlist", "nprobe", "rerank"))
-        name = f"{self.spec.name} {self.kind} ({numbers})"
+        name = f"{self.name} {self.kind} ({numbers})"
         indexes.found["index"] = {"name": name, "recall": round(recall, 4), "depth": DEPTH, "sample": len(sample)}
         say(
             f"index {name}: recall@{DEPTH} {recall:.4f} against exact search, with {len(sample)} of the passages as "
@@ -122,13 +111,14 @@ def rank(vectors: Vectors, query: Vectors, rows: Rows, k: int) -> Hits:
 
 def make_index(text: str) -> VectorIndex:
     """Make the index that ``--index`` names."""
-    match = _SPEC.fullmatch(text)
-    if match is None:
-        raise Spec(text, "").refuse()
-    name, where, numbers = match.groups()
-    options = {part.partition("=")[0]: int(part.partition("=")[2]) for part in numbers.split(",")[1:]}
-    kind = pick("index", name, INDEXES)
-    made: VectorIndex = getattr(importlib.import_module(f".{name}", __package__), kind)(
-        Spec(text, name, where or "", options)
-    )
-    return made
+    head, *parts = text.split(",")
+    name, _, where = head.partition(":")
+    kind, places = pick("index", name, INDEXES)
+    options = [match.groups() for part in parts if (match := _OPTION.fullmatch(part))]
+    if len(options) < len(parts) or not re.fullmatch(places, where):
+        raise QuadragError(
+            f"index {text!r} is not understood; expected faiss, milvus:FILE.db for Milvus Lite or "
+            "milvus:http://HOST:PORT, and behind it ,nlist=N ,nprobe=N ,rerank=N where wanted"
+        )
+    made = getattr(importlib.import_module(f".{name}", __package__), kind)
+    return cast("VectorIndex", made(where, {option: int(value) for option, value in options}))

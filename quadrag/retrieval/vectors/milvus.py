@@ -14,7 +14,6 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from ..encoder import Vectors
 from ..passages import Hits
 from ..search import Indexes
 from .dense import Rows, Scores, rounding
-from .indexes import VERSION, Spec, VectorIndex, rank
+from .indexes import VERSION, VectorIndex, rank
 
 _ROW, _VECTOR = "row", "vector"
 _FLAT_MOST = 500_000  # passages
@@ -44,31 +43,25 @@ _CONNECT, _CALL, _BUILD = 10, 120, 7200  # whole seconds: pymilvus 2.6 overlooks
 class MilvusIndex(VectorIndex):
     """A collection that holds vectors under their rows."""
 
-    def __init__(self, spec: Spec) -> None:
-        super().__init__(spec)
-        self.address = spec.where
-        self._is_file = spec.where.endswith(".db")
-        if self._is_file:
-            self.address = str(Path(spec.where).expanduser().absolute())
-        elif not spec.where.startswith(("http://", "https://", "tcp://", "unix:")):
-            raise spec.refuse()
+    name = "milvus"
+
+    def __init__(self, where: str, options: Mapping[str, int]) -> None:
+        self._is_file = where.endswith(".db")
+        super().__init__(str(Path(where).expanduser().absolute()) if self._is_file else where, options)
 
     def describe(self) -> dict[str, Any]:
         """See `VectorIndex.describe`; FLAT finds what exact search finds."""
         try:
             import pymilvus  # noqa: F401
-
-            if self._is_file and find_spec("milvus_lite") is None:
-                raise ImportError("no module named milvus_lite, which files need")
         except ImportError as error:
-            raise QuadragError(f"index {self.spec.text} needs pymilvus ({error}); {tell_extra('milvus')}") from None
+            raise QuadragError(f"index milvus needs pymilvus ({error}); {tell_extra('milvus')}") from None
         if not self._is_file:
             self._connect().close()
-        return {"milvus": self.kind, "version": VERSION} if self.spec.options else {}
+        return {"milvus": self.kind, "version": VERSION} if self.options else {}
 
     def settings(self, rows: int) -> dict[str, Any]:
         """See `VectorIndex.settings`; FLAT has no numbers."""
-        if rows <= _FLAT_MOST and not self.spec.options:
+        if rows <= _FLAT_MOST and not self.options:
             return {}
         return super().settings(min(rows, _LISTS**2))
 
@@ -173,7 +166,7 @@ class MilvusIndex(VectorIndex):
         for name in ("pymilvus", "milvus_lite"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         with self._in_one_line():
-            return MilvusClient(self.address, token=os.environ.get("MILVUS_TOKEN", ""), timeout=_CONNECT)
+            return MilvusClient(self.where, token=os.environ.get("MILVUS_TOKEN", ""), timeout=_CONNECT)
 
     @contextmanager
     def _in_one_line(self) -> Iterator[None]:
@@ -188,4 +181,4 @@ class MilvusIndex(VectorIndex):
             if self._is_file:
                 advice = "expected a file of Milvus Lite's own making, open in no other process, in a folder that is"
                 advice += " there; move another one away, and it is made anew"
-            raise QuadragError(f"Milvus at {self.address} cannot be used ({text}); {advice}") from None
+            raise QuadragError(f"Milvus at {self.where} cannot be used ({text}); {advice}") from None

@@ -10,7 +10,7 @@ import pytest
 from quadrag.errors import QuadragError
 from quadrag.retrieval.search import Indexes, IndexStore
 from quadrag.retrieval.vectors.dense import nearest
-from quadrag.retrieval.vectors.indexes import Spec, VectorIndex, make_index
+from quadrag.retrieval.vectors.indexes import VectorIndex, make_index
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from quadrag.retrieval.vectors.indexes import Spec, VectorIndex, make_index
     [
         *("fais", "exact", "faiss,IVF_PQ", "faiss,nprobe", "faiss,nprobe=0", "faiss,nprobe=x", "faiss,nprobe=²"),
         *("faiss:here", "faiss,depth=3", "milvus:", "milvus", "milvus:index", "milvus:localhost:19530"),
-        *("milvus:ftp://x", "milvus:a.db,HNSW", "milvus:a.db,depth=3"),
+        *("milvus:a.db,HNSW", "milvus:a.db,depth=3"),
     ],
 )
 def test_what_is_no_index_is_named(text):
@@ -43,11 +43,10 @@ def test_the_numbers_of_an_index_by_the_number_of_passages(text, rows, settings)
     assert make_index(text).settings(rows) == settings
 
 
-def test_without_the_extra(monkeypatch, tmp_path):
+def test_without_the_extra(monkeypatch):
     for missing, text in (
         ("faiss", "faiss"),
         ("pymilvus", "milvus:http://127.0.0.1:1"),
-        ("milvus_lite", f"milvus:{tmp_path}/a.db"),
     ):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, missing, None)
@@ -57,6 +56,8 @@ def test_without_the_extra(monkeypatch, tmp_path):
 
 class First(VectorIndex):
     """Finds the first rows, whatever is asked."""
+
+    name = "first"
 
     def describe(self):
         return {}
@@ -72,7 +73,7 @@ def test_recall_is_the_share_of_what_is_nearest(tmp_path, capsys):
     draw = np.random.default_rng(5)
     vectors = draw.standard_normal((400, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    index, indexes = First(Spec("first", "first", options={"rerank": 200})), Indexes(None, {}, IndexStore(tmp_path))
+    index, indexes = First("", {"rerank": 200}), Indexes(None, {}, IndexStore(tmp_path))
     index.open(vectors, indexes, {"kind": "dense"})
     sample = np.linspace(0, 399, 100).astype(int)
     right = [
