@@ -23,35 +23,10 @@ _CACHE = "TIKTOKEN_CACHE_DIR"
 def find_encoding(model: str) -> str | None:
     """Name the encoding of one of OpenAI's models; None of others, and where its file is not here."""
     try:
-        import tiktoken
-
-        name = tiktoken.encoding_name_for_model(model.rsplit("/", 1)[-1])
-    except (ImportError, KeyError):
+        name = _import_tiktoken().encoding_name_for_model(model.rsplit("/", 1)[-1])
+    except (NotReady, KeyError):
         return None
-    _find_cache()
     return name if name in _FILES and (Path(os.environ.get(_CACHE, "")) / _FILES[name]).is_file() else None
-
-
-def _find_cache() -> None:
-    if _CACHE not in os.environ and (found := list(distributions(name="llama-index-core"))):
-        os.environ[_CACHE] = str(found[0].locate_file("llama_index/core/_static/tiktoken_cache"))
-
-
-@lru_cache(maxsize=2)
-def _load(name: str = NAME) -> Any:
-    """Load an encoding."""
-    try:
-        import tiktoken
-    except ImportError:
-        raise NotReady(f"tokens of {name} need tiktoken; {tell_extra('tokens')}") from None
-    _find_cache()  # without it, tiktoken downloads the file
-    try:
-        return tiktoken.get_encoding(name)
-    except Exception as error:  # requests has many kinds, and a damaged file raises ValueError
-        raise QuadragError(
-            f"tiktoken has no file of {name} ({type(error).__name__}); pip install --no-deps llama-index-core, which "
-            f"holds it, or name with {_CACHE} a folder that holds it as {_FILES[name]}"
-        ) from None
 
 
 def count(text: str, name: str = NAME) -> int:
@@ -61,6 +36,29 @@ def count(text: str, name: str = NAME) -> int:
 
 def starts(text: str) -> list[int]:
     """Return the character in which each token of a text starts."""
-    encoding = _load()
-    found: list[int] = encoding.decode_with_offsets(encoding.encode(text, allowed_special="all"))[1]
-    return found
+    encoding = _load(NAME)
+    offsets: list[int] = encoding.decode_with_offsets(encoding.encode(text, allowed_special="all"))[1]
+    return offsets
+
+
+@lru_cache(maxsize=2)
+def _load(name: str) -> Any:
+    tiktoken = _import_tiktoken()
+    try:
+        return tiktoken.get_encoding(name)
+    except Exception as error:  # requests has many kinds, and a damaged file raises ValueError
+        raise QuadragError(
+            f"tiktoken has no file of {name} ({type(error).__name__}); pip install --no-deps llama-index-core, which "
+            f"holds it, or name with {_CACHE} a folder that holds it as {_FILES[name]}"
+        ) from None
+
+
+def _import_tiktoken() -> Any:
+    """Import tiktoken, and name the folder of its files, which it would download."""
+    try:
+        import tiktoken
+    except ImportError:
+        raise NotReady(f"tokens of OpenAI's encodings need tiktoken; {tell_extra('tokens')}") from None
+    if _CACHE not in os.environ and (installed := list(distributions(name="llama-index-core"))):
+        os.environ[_CACHE] = str(installed[0].locate_file("llama_index/core/_static/tiktoken_cache"))
+    return tiktoken

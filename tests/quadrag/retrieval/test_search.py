@@ -1,15 +1,17 @@
-"""The index store: built once, found again, whole or not there."""
+"""The index store, built once and found again, whole or not there; and a retriever that lies in another package."""
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from quadrag.benchmark import Document
 from quadrag.errors import QuadragError
-from quadrag.retrieval.store import KEY_FILE, IndexStore
+from quadrag.parts import Retrieval
+from quadrag.retrieval.search import IndexStore, Search, searcher
 
 KEY = {"kind": "bm25", "chunking": {"size": 128}, "corpus": "新闻"}
 
@@ -35,12 +37,9 @@ def store(tmp_path):
     return IndexStore(tmp_path / "indexes")
 
 
-def test_built_once_under_a_name_for_people_and_found_again(store, build):
+def test_built_once_and_found_again(store, build):
     place = store.get({**KEY, "t": (1, 2)}, build)
     assert (place / "data").read_text() == "data" and place.parent == store.root
-    kind, _, digest = place.name.partition("-")
-    assert kind == "bm25" and len(bytes.fromhex(digest)) == 8
-    assert json.loads((place / KEY_FILE).read_text(encoding="utf-8")) == {**KEY, "t": [1, 2]}
     again = {"t": [1, 2], **dict(reversed(KEY.items()))}
     assert IndexStore(store.root).get(again, build) == store.path(again) == place and build.times == 1
     assert IndexStore().root == Path(os.environ["QUADRAG_CACHE"]) / "indexes"
@@ -55,29 +54,24 @@ def test_another_key_is_another_folder(store, build, change):
     assert build.times == 2
 
 
-def test_a_folder_that_is_no_index_gives_way(store, build):
-    store.path(KEY).mkdir(parents=True)
-    (store.path(KEY) / "stray").write_text("")
-    place = store.get(KEY, build)
-    assert sorted(path.name for path in place.iterdir()) == ["data", KEY_FILE]
-
-
-def test_a_build_that_fails_leaves_nothing(store, build):
+def test_a_folder_that_is_no_index_gives_way_and_a_build_that_fails_leaves_nothing(store, build):
     def failing(folder):
         (folder / "half").write_text("half")
         raise KeyError("corpus")
 
+    store.path(KEY).mkdir(parents=True)
+    (store.path(KEY) / "stray").write_text("")
     with pytest.raises(KeyError, match="corpus"):
         store.get(KEY, failing)
     assert [path for path in store.root.iterdir() if path.is_dir()] == []
-    store.get(KEY, build)
-    assert build.times == 1
+    assert not (store.get(KEY, build) / "stray").exists() and build.times == 1
 
 
 RUN = """
 import os, sys, time
 from pathlib import Path
-from quadrag.baselines.retrieval.store import IndexStore
+from types import SimpleNamespace
+from quadrag.retrieval.search import IndexStore
 def build(folder):
     with open(sys.argv[2], "a") as log:
         log.write("built\\n")
@@ -105,3 +99,29 @@ def test_a_root_that_cannot_be_is_named(tmp_path, build):
     with pytest.raises(QuadragError, match="QUADRAG_CACHE"):
         IndexStore(tmp_path / "file" / "indexes").get(KEY, build)
     assert build.times == 0
+
+
+TOY = """
+from quadrag.retrieval.search import Retriever
+
+class SharedWords(Retriever):
+    def describe(self):
+        return {"shared_words": 1}
+
+    def open(self, indexes):
+        texts = [set(text.split()) for text in indexes.passages.encoded()]
+        def rank(queries, k):
+            scores = [[(row, len(set(query.split()) & words)) for row, words in enumerate(texts)] for query in queries]
+            return [sorted(hits, key=lambda hit: -hit[1])[:k] for hits in scores]
+        return rank
+"""
+
+
+def test_a_retriever_of_another_package(tmp_path, monkeypatch):
+    (tmp_path / "toy_retriever.py").write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    documents = [Document("a", "", "rain in town"), Document("b", "", "snow in the town")]
+    corpus = SimpleNamespace(fingerprint="digest", documents=lambda: documents)
+    search = Search(corpus, searcher("toy_retriever:SharedWords"), Retrieval(top_k=1))
+    ((passage,),) = search.find(["the snow in town"])
+    assert (passage.id, passage.score) == ("b#0", 4)

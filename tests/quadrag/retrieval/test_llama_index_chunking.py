@@ -1,6 +1,6 @@
 """Chunks of whole files: those that the splitter of CRUD-RAG's authors makes, and the articles that they are of.
 
-The expected chunks of ``whole_file.json`` were made by llama_index 0.9.32 itself.
+The expected chunks of ``llama_index_chunks.json`` were made by llama_index 0.9.32 itself.
 """
 
 import json
@@ -16,10 +16,10 @@ from quadrag.loading import open_corpus
 from quadrag.parts import Retrieval
 from quadrag.records import Passage, document_id
 from quadrag.retrieval import cl100k
+from quadrag.retrieval.llama_index_chunking import FileChunking
 from quadrag.retrieval.passages import PassageStore
-from quadrag.retrieval.whole import FileChunking
 
-GENUINE = json.loads(Path(__file__).with_name("whole_file.json").read_text(encoding="utf-8"))
+GENUINE = json.loads(Path(__file__).with_name("llama_index_chunks.json").read_text(encoding="utf-8"))
 RUN = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", 4)
 FILES = {"chunk_source": "files", "chunk_tokenizer": "cl100k_base"}
 

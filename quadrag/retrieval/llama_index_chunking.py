@@ -20,7 +20,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from itertools import accumulate
 from typing import Any
@@ -31,8 +31,6 @@ from quadrag.errors import NotReady, QuadragError, tell_extra
 from .chunk import Chunking, Span, count_tokens
 
 VERSION = 1  # goes up when the chunks of a file change, so that indexes are built again
-_PARAGRAPH, _WORD = re.compile("\n\n\n"), re.compile(" ")
-_CLAUSE = re.compile("[^,.;。？！]+[,.;。？！]?")
 
 
 @dataclass(frozen=True)
@@ -43,9 +41,6 @@ class FileChunking:
     overlap: int = 0
     tokenizer: str | None = None
     headed = True
-
-    def __post_init__(self) -> None:
-        Chunking(self.size, self.overlap)
 
     def cut(self, file: SourceFile) -> Iterator[tuple[str, str]]:
         """Yield the chunks of a file, each with the id of its article."""
@@ -93,22 +88,9 @@ def _fit(text: str, start: int, end: int, room: int, count: Callable[[str], int]
     if tokens <= room or len(part) == 1:
         yield start, end, tokens
         return
-    ways: tuple[Callable[[str], list[Span]], ...] = (_split_paragraphs, _split_sentences, _split_clauses, _split_words)
-    found = next((spans for way in ways if len(spans := way(part)) > 1), None)
-    for low, high in found or [(at, at + 1) for at in range(len(part))]:
+    spans = next((spans for split in _SPLITS if len(spans := split(part)) > 1), None)
+    for low, high in spans or [(at, at + 1) for at in range(len(part))]:
         yield from _fit(text, start + low, start + high, room, count)
-
-
-def _split_paragraphs(text: str) -> list[Span]:
-    return _split_before(_PARAGRAPH, text)
-
-
-def _split_words(text: str) -> list[Span]:
-    return _split_before(_WORD, text)
-
-
-def _split_clauses(text: str) -> list[Span]:
-    return [match.span() for match in _CLAUSE.finditer(text)]
 
 
 def _split_sentences(text: str) -> list[Span]:
@@ -116,12 +98,20 @@ def _split_sentences(text: str) -> list[Span]:
     return _between([start for start, _ in _punkt().span_tokenize(text)], text)
 
 
-def _split_before(mark: re.Pattern[str], text: str) -> list[Span]:
-    return _between(list(dict.fromkeys([0, *(match.start() for match in mark.finditer(text))])), text)
+def _split_before(mark: str, text: str) -> list[Span]:
+    return _between(list(dict.fromkeys([0, *(match.start() for match in re.finditer(mark, text))])), text)
 
 
 def _between(starts: list[int], text: str) -> list[Span]:
     return list(zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+_SPLITS: tuple[Callable[[str], list[Span]], ...] = (
+    partial(_split_before, "\n\n\n"),
+    _split_sentences,
+    lambda text: [match.span() for match in re.finditer("[^,.;。？！]+[,.;。？！]?", text)],
+    partial(_split_before, " "),
+)
 
 
 def _find_line(spans: list[Span], starts: list[int]) -> int:
