@@ -1,4 +1,4 @@
-"""Fill the Hugging Face caches: ``load_dataset("rgb", ...)`` and ``evaluate.load("rgb_accuracy")`` work by name.
+"""Fill the Hugging Face caches: ``load_dataset`` and ``evaluate.load`` work by a benchmark's and a metric's bare name.
 
 Both libraries fall back to their caches where the Hub has no such name: `datasets` to a folder that ends in a hash,
 `evaluate` to one with 64 hexadecimal digits. What is written reads the same under `datasets` 3.6 and 5.
