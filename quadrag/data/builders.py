@@ -59,19 +59,13 @@ def open_builder(
         builder.files = {name: {} for name in counts}
         point_to(builder, None, split)
         return builder, source
-    folder: Path | str
-    if data_dir is None:
-        folder, source = files.fetch_files(benchmark, builder.config, split)
-    else:
-        folder, source = files.sample_dir(benchmark) if data_dir == SAMPLE else data_dir, files.SAMPLE_SOURCE
-    builder.files, lacking = files.locate_files(benchmark, builder.config, folder, split)
-    if not builder.files:
-        what = ", ".join(files.list_once(lacking))
-        raise QuadragError(f"{folder} lacks {what}, which {benchmark} {config} needs")
-    point_to(builder, Path(folder).expanduser(), split)
-    if data_dir not in (None, SAMPLE):
-        source = files.describe(benchmark, builder.config, str(folder), files.join_files(builder.files))
-    return builder, source
+    place = files.find_place(benchmark, builder.config, data_dir, split)
+    if not place.files:
+        what = ", ".join(files.list_once(place.lacking))
+        raise QuadragError(f"{place.folder} lacks {what}, which {benchmark} {config} needs")
+    builder.files = place.files
+    point_to(builder, place.folder, split)
+    return builder, place.source
 
 
 @cache

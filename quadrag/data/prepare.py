@@ -54,22 +54,13 @@ def prepare(
     done = Prepared({}, {}, [])
     for name in [config] if config else catalogue.configs(benchmark):
         known = catalogue.config(benchmark, name)
-        folder: Path | str
-        if data_dir is None:
-            folder, source = files.fetch_files(benchmark, known)
-        else:
-            folder = files.sample_dir(benchmark) if data_dir == files.SAMPLE else data_dir
-            source = files.SAMPLE_SOURCE
-        ready, lacking = files.locate_files(benchmark, known, folder)
-        found = files.join_files(ready)
-        if without := files.list_once(lacking) + (files.list_unused(known, found) if ready else []):
-            done.lacking[name] = without
-        if not ready:
-            continue
-        on_config(name)
-        if data_dir not in (None, files.SAMPLE):
-            source = files.describe(benchmark, known, str(folder), found)
-        done.built[name] = _build(benchmark, name, Path(folder).expanduser(), found, source)
+        place = files.find_place(benchmark, known, data_dir)
+        unused = files.list_unused(known, files.join_files(place.files)) if place.files else []
+        if lacking := files.list_once(place.lacking) + unused:
+            done.lacking[name] = lacking
+        if place.files:
+            on_config(name)
+            done.built[name] = _build(benchmark, name, place)
     if not done.built:
         wanted = ", ".join(sorted(files.list_once(done.lacking)))
         raise QuadragError(f"{data_dir or 'upstream'} holds none of the files of {benchmark}: lacking {wanted}")
@@ -83,16 +74,16 @@ def _aside() -> Path:
     return Path(datasets.config.HF_DATASETS_CACHE) / "quadrag"
 
 
-def _build(benchmark: str, config: str, place: Path, found: files.Files, source: Source) -> dict[str, int]:
+def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
     """Build one config under the hash of its script and files; one that stands already is made the newest.
 
     It is built aside and moved when it is whole: `datasets` would trip over a half-built folder beside the built ones.
     """
-    cls = catalogue.builder_class(benchmark)
-    builder = cls(config_name=config, dataset_name=benchmark, hash=files.identify(benchmark, found))
-    if source.provenance is Provenance.SAMPLE:
+    identity = files.identify(benchmark, files.join_files(place.files))
+    builder = catalogue.builder_class(benchmark)(config_name=config, dataset_name=benchmark, hash=identity)
+    if place.source.provenance is Provenance.SAMPLE:
         builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
-    files.point_to(builder, place)
+    files.point_to(builder, place.folder)
     folder = Path(builder.cache_dir)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +97,7 @@ def _build(benchmark: str, config: str, place: Path, found: files.Files, source:
                 whole.replace(folder)
     splits = json.loads((folder / _INFO).read_text(encoding="utf-8"))["splits"]
     counts = {name: split["num_examples"] for name, split in splits.items()}
-    record = {"script": files.identify(benchmark, {}), "source": asdict(source), "rows": counts}
+    record = {"script": files.identify(benchmark, {}), "source": asdict(place.source), "rows": counts}
     write_text(folder / RECORD, json.dumps(record))
     os.utime(folder)
     return counts
