@@ -5,7 +5,6 @@ one whose files have no names that are known before brings them itself (`fetch`)
 """
 
 import contextlib
-import copy
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -128,17 +127,6 @@ def describe(benchmark: str, config: Any, place: str, found: Files) -> Source:
 def is_own(place: str | None) -> bool:
     """Whether a place of data is a dataset that `quadrag construct` made of the user's own documents."""
     return place is not None and (Path(place).expanduser() / OWN_RECORD).is_file()
-
-
-def point_to(builder: Any, folder: Path | None, split: str | None = None) -> None:
-    """Tell a builder where its files are (None: it is prepared), and which split alone is wanted (None: all).
-
-    Given to its constructor, the folder would change the config's id, and with it the cache's folder. The config is
-    copied, because without options it is the very one that every builder of the class is given.
-    """
-    builder.config = copy.copy(builder.config)
-    builder.config.data_dir = None if folder is None else str(folder)
-    builder.config.only = split
 
 
 def _fetch(benchmark: str, config: Any, split: str | None) -> tuple[Path | None, Source]:

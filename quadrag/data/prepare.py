@@ -4,6 +4,7 @@ Both libraries fall back to their caches where the Hub has no such name: `datase
 `evaluate` to one with 64 hexadecimal digits. What is written reads the same under `datasets` 3.6 and 5.
 """
 
+import copy
 import json
 import os
 import shutil
@@ -83,7 +84,9 @@ def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
     builder = catalogue.builder_class(benchmark)(config_name=config, dataset_name=benchmark, hash=identity)
     if place.source.provenance is Provenance.SAMPLE:
         builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
-    files.point_to(builder, place.folder)
+    # Given to the constructor, the folder would change the config's name; a copy, since all builders are given this one.
+    builder.config = copy.copy(builder.config)
+    builder.config.data_dir = str(place.folder)
     folder = Path(builder.cache_dir)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
