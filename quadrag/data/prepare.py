@@ -84,7 +84,7 @@ def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
     builder = catalogue.builder_class(benchmark)(config_name=config, dataset_name=benchmark, hash=identity)
     if place.source.provenance is Provenance.SAMPLE:
         builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
-    # Given to the constructor, the folder would change the config's name; a copy, since all builders are given this one.
+    # To the constructor it would change the config's name; a copy, since all builders are given this very config.
     builder.config = copy.copy(builder.config)
     builder.config.data_dir = str(place.folder)
     folder = Path(builder.cache_dir)
