@@ -55,7 +55,6 @@ class Config(datasets.BuilderConfig):  # type: ignore[misc]
     """
 
     OPTIONS: Mapping[str, Any] = {}  # names to defaults
-    only: str | None = None  # set by a reader who wants one split: no other split's files are asked for
     partial = False  # whether a split is built of whichever of its files are there
 
     def __init__(self, **kwargs: Any) -> None:
@@ -115,26 +114,25 @@ class Builder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
         found = {name: place for name, place in places.items() if place}
         return found, config.lacking(split, found)
 
-    def download(self, dl_manager: Any, splits: list[str]) -> dict[str, Found]:
-        """Fetch the files of splits and verify them; a wrong one is removed."""
+    def download(self, dl_manager: Any) -> dict[str, Found]:
+        """Fetch the files of all splits and verify them; a wrong one is removed."""
         config = self.config
-        names = dict.fromkeys(name for split in splits for name in config.files_of(split) if name not in config.named)
+        names = [name for name in config.files if name not in config.named]
         paths = {**config.named, **dl_manager.download({name: self.URL + name for name in names})}
         for name in names if not dl_manager.is_streaming else ():
             wrong = mismatch(Path(paths[name]), *self.FILES[name])
             if wrong:
                 Path(paths[name]).unlink()
                 raise ValueError(f"{self.URL + name}: {wrong}; removed, load it again")
-        found = {split: {name: paths[name] for name in config.files_of(split)} for split in splits}
+        found = {split: {name: paths[name] for name in config.files_of(split)} for split in config.splits}
         return {split: (files, [] if files else config.lacking(split, files)) for split, files in found.items()}
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         config, root = self.config, self.config.data_dir
-        splits = [config.only] if config.only else config.splits
         if root:
-            found = {split: self.find(root, config, split) for split in splits}
+            found = {split: self.find(root, config, split) for split in config.splits}
         else:
-            found = self.download(dl_manager, splits)
+            found = self.download(dl_manager)
         if all(lacking for _, lacking in found.values()):
             reasons = dict.fromkeys(reason for _, lacking in found.values() for reason in lacking)
             raise FileNotFoundError(f"{root or config.name} lacks {', '.join(reasons)}")

@@ -191,14 +191,12 @@ class OmniEval(Builder):
         for reason in refused:
             logging.getLogger(__name__).warning("%s", reason)
 
-    def download(self, dl_manager, splits):
-        config, folder = self.config, Path(datasets.config.DOWNLOADED_DATASETS_PATH, "omnieval")
-        if config.named and not config.only:
-            folder = None
-        else:
-            names = dict.fromkeys(name for split in splits for name in config.files_of(split))
-            self.fetch([name for name in names if name not in config.named], folder)
-        return {split: self.find(folder, config, split) for split in splits}
+    def download(self, dl_manager):
+        config, folder = self.config, None
+        if not config.named:
+            folder = Path(datasets.config.DOWNLOADED_DATASETS_PATH, "omnieval")
+            self.fetch(config.files, folder)
+        return {split: self.find(folder, config, split) for split in config.splits}
 
     def _info(self):
         self.config.check_options()

@@ -14,7 +14,6 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.data import files
-from quadrag.data.files import point_to
 from quadrag.data.prepare import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.provenance import Source
@@ -31,7 +30,8 @@ def open_builder(
 ) -> tuple[Any, Source]:
     """Make the builder of a config, ready to be read, and say where its rows come from.
 
-    Its `built` is the folder of a prepared config that it reads, or None; its `files` are those of each split there is.
+    Its `files` are those of each split that is there, and where it reads a prepared config, `built` is the folder of
+    that, else None, and `counts` are the rows of each split.
 
     Args:
         benchmark: its name.
@@ -52,26 +52,18 @@ def open_builder(
         raise QuadragError(f"{benchmark} {config}: {error}") from None
     if split is not None:
         check_split(builder, split)
-    builder.built = None
+    builder.built, builder.counts = None, {}
     ready = find_prepared(benchmark, config, split) if data_dir is None and not options else None
     if ready is not None:
-        builder.built, source, counts = ready
-        builder.files = {name: {} for name in counts}
-        point_to(builder, None, split)
+        builder.built, source, builder.counts = ready
+        builder.files = {name: {} for name in builder.counts if split in (None, name)}
         return builder, source
-    folder: Path | str
-    if data_dir is None:
-        folder, source = files.fetch_files(benchmark, builder.config, split)
-    else:
-        folder, source = files.sample_dir(benchmark) if data_dir == SAMPLE else data_dir, files.SAMPLE_SOURCE
-    builder.files, lacking = files.locate_files(benchmark, builder.config, folder, split)
-    if not builder.files:
-        what = ", ".join(files.list_once(lacking))
-        raise QuadragError(f"{folder} lacks {what}, which {benchmark} {config} needs")
-    point_to(builder, Path(folder).expanduser(), split)
-    if data_dir not in (None, SAMPLE):
-        source = files.describe(benchmark, builder.config, str(folder), files.join_files(builder.files))
-    return builder, source
+    place = files.find_place(benchmark, builder.config, data_dir, split)
+    if not place.files:
+        what = ", ".join(files.list_once(place.lacking))
+        raise QuadragError(f"{place.folder} lacks {what}, which {benchmark} {config} needs")
+    builder.files = place.files
+    return builder, place.source
 
 
 @cache
@@ -90,8 +82,7 @@ def make_builder(benchmark: str, config: str, **options: Any) -> Any:
 
 def splits(builder: Any) -> list[str]:
     """Return the names of a config's splits that can be read, in the script's order."""
-    config = builder.config
-    return [split for split in config.splits if split in builder.files and config.only in (None, split)]
+    return [split for split in builder.config.splits if split in builder.files]
 
 
 def check_split(builder: Any, split: str) -> str:

@@ -5,18 +5,16 @@ one whose files have no names that are known before brings them itself (`fetch`)
 """
 
 import contextlib
-import copy
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir
 from quadrag.provenance import Other, Provenance, Source, shorten
-from quadrag.reading import parse_json
 
 SAMPLE = "sample"  # stands for the folder of the bundled sample
 OWN_RECORD = "construct.json"  # in a folder that `quadrag construct` made
@@ -28,8 +26,33 @@ _HUB = "the authors' repositories on the Hub, which give no checksums"
 Files = dict[str, Path]  # by the names that the script has for them, in reading order
 
 
+class Place(NamedTuple):
+    """Where the files of a config are.
+
+    `folder` is None where the user names all by options; `files` are those of each split that can be built, `lacking`
+    says of each other what keeps it from that; `source` is told where anything can be built.
+    """
+
+    folder: Path | None
+    files: dict[str, Files]
+    lacking: dict[str, list[str]]
+    source: Source
+
+
+def find_place(benchmark: str, config: Any, data_dir: str | None, split: str | None = None) -> Place:
+    """Find the files of a builder's config, or of one split: in a folder, in the sample, or upstream, verified."""
+    if data_dir is None:
+        folder, source = _fetch(benchmark, config, split)
+        return Place(folder, *locate_files(benchmark, config, folder, split), source)
+    if data_dir == SAMPLE:
+        folder = sample_dir(benchmark)
+        return Place(folder, *locate_files(benchmark, config, folder, split), SAMPLE_SOURCE)
+    ready, lacking = locate_files(benchmark, config, data_dir, split)
+    return Place(Path(data_dir).expanduser(), ready, lacking, describe(benchmark, config, data_dir, join_files(ready)))
+
+
 def locate_files(
-    benchmark: str, config: Any, data_dir: str | Path, split: str | None = None
+    benchmark: str, config: Any, data_dir: str | Path | None, split: str | None = None
 ) -> tuple[dict[str, Files], dict[str, list[str]]]:
     """Look for the files of a builder's config in a folder: an upstream checkout's root, or the files' own.
 
@@ -37,16 +60,15 @@ def locate_files(
         The files of each split that can be built, in the script's order; for each split what keeps it from being built:
         missing files, or a part missing in a file.
     """
-    root = Path(data_dir).expanduser()
-    if not str(data_dir) or not root.is_dir():
+    root = None if data_dir is None else Path(data_dir).expanduser()
+    if root is not None and (not str(data_dir) or not root.is_dir()):
         raise QuadragError(
             f"no folder {str(data_dir)!r}; expected the files of {benchmark}, its authors' repository, or the"
             f" word {SAMPLE}"
         )
     builder = catalogue.builder_class(benchmark)
-    wanted = [split or config.only] if split or config.only else config.splits
     with script_errors():
-        found = {each: builder.find(root, config, each) for each in wanted}
+        found = {each: builder.find(root, config, each) for each in ([split] if split else config.splits)}
     ready = {each: files for each, (files, missing) in found.items() if not missing}
     return ready, {each: missing for each, (_, missing) in found.items()}
 
@@ -84,7 +106,7 @@ def list_unused(config: Any, found: Files) -> list[str]:
 def describe(benchmark: str, config: Any, place: str, found: Files) -> Source:
     """Say where files are, which of a partial config's are missing, and whose they are by the sums that are known."""
     if is_own(place):
-        return _describe_own(Path(place).expanduser())
+        return Source(Provenance.OWN, place)
     builder = catalogue.builder_class(benchmark)
     parts: list[str] = []
     other: dict[str, Other] = {}
@@ -107,54 +129,29 @@ def is_own(place: str | None) -> bool:
     return place is not None and (Path(place).expanduser() / OWN_RECORD).is_file()
 
 
-def _describe_own(folder: Path) -> Source:
-    """Say of a dataset of the user's own who made it of what."""
-    found = parse_json((folder / OWN_RECORD).read_bytes(), folder / OWN_RECORD)
-    try:
-        made = f"own dataset {folder} (made by {found['model']} of {found['documents']['n']} documents)"
-        return Source(Provenance.OWN, parts=[made])
-    except (KeyError, TypeError):
-        raise QuadragError(f"{folder / OWN_RECORD} is not of quadrag construct's form; make it again") from None
-
-
-def point_to(builder: Any, folder: Path | None, split: str | None = None) -> None:
-    """Tell a builder where its files are (None: it is prepared), and which split alone is wanted (None: all).
-
-    Given to its constructor, the folder would change the config's id, and with it the cache's folder. The config is
-    copied, because without options it is the very one that every builder of the class is given.
-    """
-    builder.config = copy.copy(builder.config)
-    builder.config.data_dir = None if folder is None else str(folder)
-    builder.config.only = split
-
-
-def fetch_files(benchmark: str, config: Any, split: str | None = None) -> tuple[Path, Source]:
-    """Fetch and verify the upstream files of a builder's config, or of one split, into the cache folder.
-
-    Files that the user names by an option are not fetched.
+def _fetch(benchmark: str, config: Any, split: str | None) -> tuple[Path | None, Source]:
+    """Fetch and verify the upstream files of a config, or of one split, into the cache folder; those named here stay.
 
     Returns:
-        The folder, below which they have the names of the script, and what they are.
+        The folder, below which they have the names of the script, or None; what the files are, and those named.
     """
     builder, named = catalogue.builder_class(benchmark), config.named
     names = config.files_of(split) if split else config.files
     if not names:
         raise QuadragError(f"{benchmark} {config.name} lacks {', '.join(config.lacking(split, {}))}")
-    folder = cache_dir() / "upstream" / benchmark
     wanted, fetched = [name for name in names if name not in named], _FETCHED
-    if hasattr(builder, "fetch"):
-        # Where the user names places and no split, nothing is fetched, and what was before is of no concern.
-        wanted, fetched = [] if named and not split else wanted, _HUB
-        folder /= "hub" if wanted else "none"
+    folder = cache_dir() / "upstream" / benchmark
     folder.mkdir(parents=True, exist_ok=True)
     if hasattr(builder, "fetch"):
+        # Where the user names places and no split, the others are not asked for.
+        wanted, fetched = [] if named and not split else wanted, _HUB
         with script_errors():
             builder.fetch(wanted, folder)
     else:
         fetch([RemoteFile(name, builder.URL + name, *builder.FILES[name]) for name in wanted], folder)
     own = [str(path) for name, path in named.items() if name in names]
     whose = Provenance.UNVERIFIED if own else Provenance.AUTHORS
-    return folder, Source(whose, parts=[*([fetched] if wanted else []), *own])
+    return folder if wanted else None, Source(whose, parts=[*([fetched] if wanted else []), *own])
 
 
 def sample_dir(benchmark: str) -> Path:

@@ -1,9 +1,10 @@
-"""Fill the Hugging Face caches: ``load_dataset("rgb", ...)`` and ``evaluate.load("rgb_accuracy")`` work by name.
+"""Fill the Hugging Face caches: ``load_dataset`` and ``evaluate.load`` work by a benchmark's and a metric's bare name.
 
 Both libraries fall back to their caches where the Hub has no such name: `datasets` to a folder that ends in a hash,
 `evaluate` to one with 64 hexadecimal digits. What is written reads the same under `datasets` 3.6 and 5.
 """
 
+import copy
 import json
 import os
 import shutil
@@ -54,22 +55,13 @@ def prepare(
     done = Prepared({}, {}, [])
     for name in [config] if config else catalogue.configs(benchmark):
         known = catalogue.config(benchmark, name)
-        folder: Path | str
-        if data_dir is None:
-            folder, source = files.fetch_files(benchmark, known)
-        else:
-            folder = files.sample_dir(benchmark) if data_dir == files.SAMPLE else data_dir
-            source = files.SAMPLE_SOURCE
-        ready, lacking = files.locate_files(benchmark, known, folder)
-        found = files.join_files(ready)
-        if without := files.list_once(lacking) + (files.list_unused(known, found) if ready else []):
-            done.lacking[name] = without
-        if not ready:
-            continue
-        on_config(name)
-        if data_dir not in (None, files.SAMPLE):
-            source = files.describe(benchmark, known, str(folder), found)
-        done.built[name] = _build(benchmark, name, Path(folder).expanduser(), found, source)
+        place = files.find_place(benchmark, known, data_dir)
+        unused = files.list_unused(known, files.join_files(place.files)) if place.files else []
+        if lacking := files.list_once(place.lacking) + unused:
+            done.lacking[name] = lacking
+        if place.files:
+            on_config(name)
+            done.built[name] = _build(benchmark, name, place)
     if not done.built:
         wanted = ", ".join(sorted(files.list_once(done.lacking)))
         raise QuadragError(f"{data_dir or 'upstream'} holds none of the files of {benchmark}: lacking {wanted}")
@@ -83,16 +75,18 @@ def _aside() -> Path:
     return Path(datasets.config.HF_DATASETS_CACHE) / "quadrag"
 
 
-def _build(benchmark: str, config: str, place: Path, found: files.Files, source: Source) -> dict[str, int]:
+def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
     """Build one config under the hash of its script and files; one that stands already is made the newest.
 
     It is built aside and moved when it is whole: `datasets` would trip over a half-built folder beside the built ones.
     """
-    cls = catalogue.builder_class(benchmark)
-    builder = cls(config_name=config, dataset_name=benchmark, hash=files.identify(benchmark, found))
-    if source.provenance is Provenance.SAMPLE:
+    identity = files.identify(benchmark, files.join_files(place.files))
+    builder = catalogue.builder_class(benchmark)(config_name=config, dataset_name=benchmark, hash=identity)
+    if place.source.provenance is Provenance.SAMPLE:
         builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
-    files.point_to(builder, place)
+    # To the constructor it would change the config's name; a copy, since all builders are given this very config.
+    builder.config = copy.copy(builder.config)
+    builder.config.data_dir = str(place.folder)
     folder = Path(builder.cache_dir)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +100,7 @@ def _build(benchmark: str, config: str, place: Path, found: files.Files, source:
                 whole.replace(folder)
     splits = json.loads((folder / _INFO).read_text(encoding="utf-8"))["splits"]
     counts = {name: split["num_examples"] for name, split in splits.items()}
-    record = {"script": files.identify(benchmark, {}), "source": asdict(source), "rows": counts}
+    record = {"script": files.identify(benchmark, {}), "source": asdict(place.source), "rows": counts}
     write_text(folder / RECORD, json.dumps(record))
     os.utime(folder)
     return counts

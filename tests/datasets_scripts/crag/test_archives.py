@@ -106,18 +106,6 @@ def test_the_first_bytes_decide_not_the_name(tmp_path: Path, suffix: str) -> Non
         assert private(path, content) == ["id-1", "id-2"]
 
 
-@pytest.mark.slow
-def test_long_lines_and_large_files_stream(tmp_path: Path) -> None:
-    content = bz2.compress(tar((MEMBER, lines(*range(4), size=600_000))))
-    split_up(tmp_path, content)
-    assert ids(tmp_path) == ["id-1", "id-3"]
-    (tmp_path / PARTS["v5"][3]).write_bytes((tmp_path / PARTS["v5"][3]).read_bytes()[:-1])
-    builder, _ = open_builder("crag", "task_3", str(tmp_path))
-    found = rows(builder, "public")
-    assert next(found)["id"] == "id-1"
-    found.close()
-
-
 @pytest.mark.parametrize("left", [-1, -9, 0.8, 0.3])
 def test_a_cut_archive_is_named(tmp_path: Path, left: float) -> None:
     content = bz2.compress(tar((MEMBER, lines(*range(4), size=2000))))
@@ -156,12 +144,9 @@ def test_a_damaged_lost_or_misplaced_part_is_an_error(tmp_path: Path, part: int)
         (b"BZh", " is damaged"),
         (b"BZh9 no bzip2", " is damaged"),
         (bz2.compress(lines(1)) + bz2.compress(lines(3))[:30], " is damaged"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:", ":1 is a Git LFS pointer"),
         (b"<html>404</html>", ":1 is not whole JSON"),
         (b"PK\3\4", ":1 is not whole JSON"),
         (lines(1) + b"{'a': 1}\n", ":2 is not whole JSON"),
-        (lines(1) + b'{"a": "\xff"}\n', ":2 is not whole JSON"),
-        (b'{"a":' * 100_000, ":1 is not whole JSON"),
         (lines(1)[:-30], ":1 is not whole JSON"),
         (tar(("a.txt", b""), ("b", None)), " holds no .jsonl and no .jsonl.bz2; found a.txt, b"),
         (tar(("a.jsonl", lines(1) + b"[1]\n")), ": a.jsonl:2 is a list"),

@@ -5,7 +5,6 @@ import hashlib
 import random
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -46,11 +45,6 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     put(tmp_path, b"", PARTS["v5"][3])
     assert f"lacks {PARTS['v5'][0]}, {PARTS['v5'][2]}" in refusal("task_3", "public", tmp_path)
     assert FIVE["v4"] in refusal("qa", "public", tmp_path, release="v4")
-    # By the script itself, as `datasets` 3.6 calls it.
-    builder = catalogue.builder_class("crag")(config_name="qa", data_dir=str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=rf"{tmp_path} lacks {FIVE['v5']}.* private"):
-        builder.download_and_prepare(output_dir=str(tmp_path / "out"))
-    assert not (tmp_path / "out").exists()
 
 
 def test_releases_are_kept_apart(tmp_path: Path) -> None:
@@ -129,13 +123,6 @@ def test_the_private_file_s_content_is_in_the_fingerprint_and_its_place_is_not(t
     assert len({fingerprint(one, "private"), fingerprint(one, None), fingerprint(None, None)}) == 3
     two.write_bytes(lines(record(1, query="else?")))
     assert fingerprint(one, "private") != fingerprint(two, "private")
-
-
-@pytest.mark.parametrize(
-    ("option", "value"), [("release", "v3"), ("release", 5), ("private_file", "/absent"), ("private_file", "")]
-)
-def test_bad_options_are_named_before_any_row(option: str, value: Any) -> None:
-    assert f"{option} is {value!r}" in refusal("qa", "public", **{option: value})
 
 
 def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, tmp_path: Path) -> None:

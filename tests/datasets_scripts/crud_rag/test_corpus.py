@@ -2,7 +2,6 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from crud_rag_files import CORPUS, FULL, HALLU, QA, SPLIT, SUMMARY, body_id, corpus, merged, refusal, rows
@@ -26,24 +25,6 @@ def test_the_corpus_is_one_document_a_line_in_numerical_order(tmp_path: Path) ->
     ]
     assert [row["id"] for row in found] == [body_id(row["body"]) for row in found]
     assert all(row["aliases"] == [] and row["gold"] is False for row in found)
-
-
-def test_copies_are_aliases_of_the_first(tmp_path: Path) -> None:
-    corpus(
-        tmp_path,
-        dup_part_1_part_1="2023，正文：甲 乙\n丙\n甲\u3000乙\n",
-        dup_part_1_part_2="丁\n\ufeff甲\u00a0乙\n",
-        hallu_part_3="丙\n7-28 9:05，正文：甲\t乙",
-    )
-    found = {row["body"]: row for row in rows("corpus", "corpus", tmp_path)}
-    assert list(found) == ["甲 乙", "丙", "丁"]
-    assert found["甲 乙"]["aliases"] == [
-        "documents_dup_part_1_part_1:3",
-        "documents_dup_part_1_part_2:2",
-        "documents_hallu.txt_part_3:2",
-    ]
-    assert found["丙"]["aliases"] == ["documents_hallu.txt_part_3:1"]
-    assert found["丁"]["aliases"] == []
 
 
 def test_a_corpus_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -109,20 +90,3 @@ def test_gold_asks_for_the_task_file(with_gold: Path) -> None:
     assert "tasks" in refusal("corpus", "corpus", with_gold, gold="test")
     shutil.rmtree(with_gold / CORPUS.rsplit("/", 1)[0])
     assert f"{CORPUS}dup_part_1_part_1" in refusal("corpus", "corpus", with_gold, gold="full")
-
-
-@pytest.mark.parametrize(
-    ("config", "option", "value"),
-    [
-        ("corpus", "gold", "train"),
-        ("corpus", "gold", True),
-        ("corpus", "gold", ""),
-        ("summary", "gold", "test"),
-        ("ragquesteval", "gold", "full"),
-        ("qa_1doc", "whole", True),
-        ("corpus", "golden", "test"),
-    ],
-)
-def test_bad_options_are_named_before_any_row(config: str, option: str, value: Any) -> None:
-    said = refusal(config, "corpus", **{option: value})
-    assert option in said and repr(value if option != "golden" else option) in said

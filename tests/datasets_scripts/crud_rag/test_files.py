@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from crud_rag_files import CORPUS, FULL, QUESTIONS, SPLIT, SUMMARY, merged, refusal, rows
+from crud_rag_files import FULL, SUMMARY, merged, refusal, rows
 
 from quadrag import catalogue
 from quadrag.data import builders
@@ -69,16 +69,3 @@ def test_a_broken_archive_does_not_keep_the_test_split_from_being_read(tmp_path:
     (tmp_path / FULL).write_bytes((tmp_path / FULL).read_bytes()[:50])
     assert [row["id"] for row in rows("summary", "test", tmp_path)] == ["a"]
     assert FULL in refusal("summary", "full", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("config", "split", "lacking"),
-    [
-        ("summary", "test", SPLIT),
-        ("summary", "full", FULL),
-        ("corpus", "corpus", f"{CORPUS}dup_part_1_part_1"),
-        ("ragquesteval", "qa_1doc", QUESTIONS.format("QuestAnswer1Doc")),
-    ],
-)
-def test_a_lacking_file_is_named(tmp_path: Path, config: str, split: str, lacking: str) -> None:
-    assert f"{tmp_path} lacks {lacking}" in refusal(config, split, tmp_path)

@@ -1,7 +1,6 @@
 """The dataset script `crud_rag`: configs and splits, task rows, question files, oddities."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -112,11 +111,9 @@ def test_a_byte_order_mark_and_one_id_in_two_tasks_are_taken(tmp_path: Path) -> 
 NAMELESS = {"event": "e", "summary": "s"}
 BAD = [
     ("summary", 7, "int"),
-    ("summary", None, "NoneType"),
     ("summary", NAMELESS, "ID"),
     ("summary", NAMELESS | {"ID": None}, "ID"),
     ("summary", NAMELESS | {"ID": ""}, "ID"),
-    ("summary", SUMMARY | {"ID": "x"}, "id x"),
     ("summary", {"ID": "a", "summary": "s"}, "event"),
     ("summary", SUMMARY | {"event": None}, "event"),
     ("summary", SUMMARY | {"summary": 3}, "summary is 3"),
@@ -140,11 +137,6 @@ def test_a_bad_row_is_named(tmp_path: Path, config: str, record: Any, named: str
     ("content", "named"),
     [
         *(({"event_summary": value}, "event_summary") for value in ([], {"a": 1}, None)),
-        ([SUMMARY], "list"),
-        ('{"event_summary": [{"ID": "a",', "JSON"),
-        ("", "JSON"),
-        ("[" * 100_000, "JSON"),
-        ('{"event_summary": "答"}'.encode("gb18030"), "JSON"),
         (b"PK\x03\x04", "zip"),
     ],
 )
@@ -157,10 +149,6 @@ def test_an_absent_key_names_the_keys_found(tmp_path: Path) -> None:
     merged(tmp_path, {"event_summary": [SUMMARY], "hallu_modified": [HALLU]})
     named = f"questanswer_1doc in {SPLIT} (it holds event_summary, hallu_modified)"
     assert f"{tmp_path} lacks {named}" in refusal("qa_1doc", "test", tmp_path)
-    # By the script itself, as `datasets` 3.6 calls it.
-    builder = catalogue.builder_class("crud_rag")(config_name="qa_1doc", data_dir=str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=re.escape(f"{named}, {FULL}")):
-        builder.download_and_prepare(output_dir=str(tmp_path / "out"))
     merged(tmp_path, {})
     assert SPLIT in refusal("summary", "test", tmp_path)
 
@@ -193,7 +181,7 @@ def test_question_files(tmp_path: Path) -> None:
     assert QUESTIONS.format("Summary") in refusal("ragquesteval", "summary", tmp_path)
 
 
-@pytest.mark.parametrize(("content", "named"), [({}, ""), ({"a": ["何时？"]}, ": a"), ([], "list"), ("{", "JSON")])
+@pytest.mark.parametrize(("content", "named"), [({}, ""), ({"a": ["何时？"]}, ": a")])
 def test_a_bad_question_file_is_named(tmp_path: Path, content: Any, named: str) -> None:
     name = QUESTIONS.format("Summary")
     said = refusal("ragquesteval", "summary", merged(tmp_path, content, name))

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ import sample_rows
 from quadrag import catalogue
 from quadrag.data import builders
 from quadrag.data.files import sample_dir
-from quadrag.errors import QuadragError
 
 rows, refusal = partial(sample_rows.rows, "rgb"), partial(sample_rows.refusal, "rgb")
 normalize = catalogue.load_script(catalogue.benchmarks()["rgb"]).normalize_answer
@@ -52,11 +49,6 @@ FALSE = PLAIN | {"positive_wrong": ["w"], "fakeanswer": "f"}
 
 
 BAD = [
-    (NOISE, "{", "JSON"),
-    (NOISE, "[" * 100_000, "JSON"),
-    (NOISE, "答案".encode("gb18030"), "JSON"),
-    (NOISE, "[1]", "list"),
-    (NOISE, "7", "int"),
     (NOISE, {"id": 0, "query": "q", "answer": "a", "positive": ["p"]}, "negative"),
     (NOISE, {"query": "q", "answer": "a", "positive": ["p"], "negative": ["n"]}, "id"),
     (FACT, PLAIN, "positive_wrong"),
@@ -70,27 +62,15 @@ BAD = [
     *((PARTS, ASPECTS | {"positive": value}, "positive") for value in (["p"], "p", [["p", 1]])),
     *((FACT, FALSE | {"positive_wrong": value}, "positive_wrong") for value in ("w", [])),
     *((FACT, FALSE | {"fakeanswer": value}, "fakeanswer") for value in (5, [["f"]])),
-    (FACT, FALSE | {"id": -1}, "id -1"),
 ]
 
 
 @pytest.mark.parametrize(("config", "line", "named"), BAD)
 def test_a_bad_line_is_named(tmp_path: Path, config: str, line: Any, named: str) -> None:
-    good, text = ASPECTS if config == PARTS else FALSE, json.dumps(line) if isinstance(line, dict) else line
-    ((name,), split) = (catalogue.config("rgb", config).files, catalogue.config("rgb", config).splits[0])
-    content = [json.dumps(good | {"id": -1}).encode(), text if isinstance(text, bytes) else text.encode()]
-    (tmp_path / name).write_bytes(b"\n".join(content))
-    said = refusal(config, split, tmp_path)
-    assert said.startswith(f"{tmp_path / name}:2") and named in said
-
-
-def test_an_empty_and_a_lacking_file_are_named(tmp_path: Path) -> None:
-    assert "zh_int.json" in refusal("information_integration_zh", "noise_0", tmp_path)
-    (tmp_path / "zh_int.json").write_text("\n \n", encoding="utf-8")
-    assert "zh_int.json is empty" in refusal("information_integration_zh", "noise_0", tmp_path)
-    builder = catalogue.builder_class("rgb")(config_name="noise_robustness_zh", data_dir=str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"zh_refine\.json"):
-        builder.download_and_prepare(output_dir=str(tmp_path / "out"))
+    good, known = ASPECTS if config == PARTS else FALSE, catalogue.config("rgb", config)
+    (tmp_path / known.files[0]).write_text("\n".join(map(json.dumps, (good | {"id": -1}, line))), encoding="utf-8")
+    said = refusal(config, known.splits[0], tmp_path)
+    assert said.startswith(f"{tmp_path / known.files[0]}:2") and named in said
 
 
 def test_upstream_oddities_are_taken(tmp_path: Path) -> None:
@@ -122,61 +102,17 @@ def test_the_root_of_an_upstream_checkout_will_do(tmp_path: Path) -> None:
     assert rows(*split, tmp_path) == rows(*split)
 
 
-@pytest.mark.parametrize(
-    ("config", "options", "said"),
-    [
-        (NOISE, {"passage_num": -1}, "passage_num is -1"),
-        (NOISE, {"passage_num": 2.5}, "passage_num is 2.5"),
-        (NOISE, {"passage_num": True}, "passage_num is True"),
-        (NOISE, {"noise_ratio": 1.1}, "noise_ratio is 1.1"),
-        (NOISE, {"noise_ratio": float("nan")}, "noise_ratio is nan"),
-        (NOISE, {"noise_ratio": "0.2"}, "noise_ratio is '0.2'"),
-        (NOISE, {"order": "random"}, "order is 'random'"),
-        (NOISE, {"correct_ratio": 0.2}, "correct_ratio is 0.2"),
-        (FACT, {"correct_ratio": -0.1}, "correct_ratio is -0.1"),
-        (FACT, {"noise_ratio": 0.8, "correct_ratio": 0.4}, "4 noise and 2 correct documents"),
-        (NOISE, {"noise_rate": 0.2}, "noise_ratio"),
-    ],
-)
-def test_bad_options_are_named_before_any_row(config: str, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(QuadragError, match=re.escape(said)):
-        builders.open_builder("rgb", config, builders.SAMPLE, options)
-
-
-def test_options() -> None:
+def test_options_change_the_documents_shown() -> None:
     name = "noise_robustness_zh"
-    assert [len(row["documents"]) for row in rows(name, "noise_40", passage_num=0, noise_ratio=0.4)] == [0] * 12
     assert {len(row["documents"]) for row in rows(name, "noise_0", passage_num=3)} == {3}
     (split,) = builders.splits(builders.open_builder("rgb", name, builders.SAMPLE, {"noise_ratio": 0.333})[0])
-    assert split == "noise_33_3"
     third = rows(name, split, noise_ratio=0.333)
     assert all(sum(text in row["negative"] for text in row["documents"]) == 2 for row in third)
     assert rows(name, "noise_40", noise_ratio=0.4) == rows(name, "noise_40")
     fixed, own = rows(name, "noise_80"), rows(name, "noise_80", order="per_item")
-    assert own == rows(name, "noise_80", order="per_item")
-    assert [row["documents"] for row in own] != [row["documents"] for row in fixed]
+    assert own == rows(name, "noise_80", order="per_item") != fixed
     assert [sorted(row["documents"]) for row in own] == [sorted(row["documents"]) for row in fixed]
     fact = rows("counterfactual_robustness_zh", "test", noise_ratio=0.2, correct_ratio=0.4)
     row = next(row for row in fact if len(row["positive"]) >= 5 and row["negative"])
-    forms = Counter(
-        "wrong" if text in row["positive_wrong"] else "true" if text in row["positive"] else "negative"
-        for text in row["documents"]
-    )
-    assert forms == {"wrong": 2, "true": 2, "negative": 1}
-
-
-@pytest.mark.parametrize(
-    ("file", "config", "expected"),
-    [
-        ("zh_refine", "noise_robustness_zh", "85d03e1f7d7ab715e060c90bb8e5dd2711efdf60ea68742e30fd51189c1ec604"),
-        ("zh_refine", "negative_rejection_zh", "1057e513614816b63566426a97d3546d47e290834698efbad29ab725d004be31"),
-        ("zh_int", "information_integration_zh", "0fed8077fd3fe41627cca2df45779ee9e67c7cf5e0c3fc291ddd8af4b45551eb"),
-        ("en_fact", "counterfactual_robustness_en", "74f745c62913e5dbcd88659e69e0954a4450ceac5526eb479b4f13d9458ebed0"),
-    ],
-)
-def test_golden_rows_of_real_files(real_data: Callable[[str], Path], file: str, config: str, expected: str) -> None:
-    root = real_data("RGB")
-    if not (root / "data" / f"{file}.json").is_file():
-        pytest.skip(f"no {file}.json in {root}")
-    found = [row for split in catalogue.config("rgb", config).splits for row in rows(config, split, root)]
-    assert sample_rows.digest(found, "") == expected
+    kinds = (row["positive_wrong"], row["positive"], row["negative"])
+    assert [sum(text in texts for text in row["documents"]) for texts in kinds] == [2, 2, 1]

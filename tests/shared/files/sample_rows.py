@@ -1,7 +1,5 @@
 """What quadrag reads of a benchmark's files: the rows of a split, of the bundled sample where no folder is named."""
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +22,3 @@ def refusal(name: str, config: str, split: str, data_dir: str | Path | None = bu
         rows(name, config, split, data_dir, **options)
     assert "\n" not in str(caught.value)
     return str(caught.value)
-
-
-def digest(found: list[dict[str, Any]], glue: str = "\n") -> str:
-    """Of rows whose text is not kept here."""
-    return hashlib.sha256(glue.join(json.dumps(row, sort_keys=True) for row in found).encode()).hexdigest()
