@@ -34,7 +34,7 @@ def know_rows(source: Source, config: Any, split: str, questions: Sequence[Quest
     if not questions:
         return source
     whose, number = source.provenance, len(questions)
-    counted = hub_record(questions[0].benchmark).rows[config.name].get(split)  # none of a split that an option makes
+    counted = hub_record(questions[0].benchmark).find_rows(config.name, split)
     whole = counted.number if counted else None
     if source.other:
         shares = [share for name, (_, share) in source.other.items() if name in config.files_of(split)]

@@ -187,8 +187,8 @@ def _count_questions(results: Sequence[Result]) -> tuple[int, int, bool]:
     counts: dict[str, tuple[int, int, bool]] = {}
     for result in results:
         run, coverage = result.run, result.run.coverage
-        authors = hub_record(run.benchmark).rows[run.config] if run.whose.theirs else {}
-        known = [authors.get(split) for split in _list_splits(run)]
+        facts = hub_record(run.benchmark) if run.whose.theirs else None
+        known = [facts.find_rows(run.config, split) if facts else None for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})
         numbers = [rows.number for rows in known if rows and rows.number]
         whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked

@@ -92,11 +92,11 @@ def _describe(benchmark: str) -> Iterator[str]:
     for name, config in catalogue.configs(benchmark).items():
         yield ""
         yield from wrap(f"{name}: {config.description}", _WIDTH)
-        yield from (f"  {line}" for line in wrap(hub.sentences[name], _WIDTH - 2))
+        yield from (f"  {line}" for line in wrap(hub.sentence(name), _WIDTH - 2))
         asked = not record.corpus or name in record.configs
-        rows = (f"{split} {row.number or 'unknown'}" for split, row in hub.rows[name].items())
+        rows = (f"{split} {known.number if (known := hub.find_rows(name, split)) else 'unknown'}" for split in config.splits)
         yield _hang("rows", ", ".join(rows), 12)
-        yield _hang("language", getattr(config, "language", None) or ", ".join(hub.languages), 12)
+        yield _hang("language", getattr(config, "language", None) or ", ".join(hub.language), 12)
         metrics = _list_metrics(record, name) if asked else ["none, it holds no questions"]
         yield _hang("metrics", ", ".join(metrics), 12)
 
