@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
+from quadrag.data.card_facts import KEY, card_path, hub_record
 from quadrag.data.files import is_own
 from quadrag.errors import QuadragError
-from quadrag.hub.record import KEY, card_path, hub_record
 
 SAMPLE_LICENCE = "apache-2.0"
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
@@ -87,7 +87,9 @@ def make_recipe(benchmark: str) -> str:
 def make_data_card(benchmark: str, parts: Mapping[str, Part], sample: bool, data_dir: str | None) -> str:
     """Return the README of a repository with Parquet files, of the configs that were written, in their order."""
     header, body = read_card(benchmark, data_dir)
-    header["size_categories"] = [size_category(sum(split.rows for part in parts.values() for split in part.written.values()))]
+    header["size_categories"] = [
+        size_category(sum(split.rows for part in parts.values() for split in part.written.values()))
+    ]
     if sample:
         header["pretty_name"] += " (sample)"
         header["license"] = SAMPLE_LICENCE

@@ -15,12 +15,13 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.data import builders
+from quadrag.data.card_facts import RENDERED, CardFacts, Columns, Rows, card_path, parse_facts
 from quadrag.errors import QuadragError, one_line
-from quadrag.hub.card import as_code, fill_template, list_features, size_category
-from quadrag.hub.record import RENDERED, CardFacts, Columns, Rows, card_path, parse_facts
 from quadrag.printing import write
 from quadrag.reading import read_text
 from quadrag.records import write_text
+
+from .card import as_code, fill_template, list_features, size_category
 
 _CHARACTERS = 72  # of a text in an example
 _ITEMS = 2  # of a list in an example
@@ -55,7 +56,9 @@ def render(benchmark: str, card: str) -> str:
     if sorted(there := re.findall(f"^<!-- ([\\w-]+): {_MARK}", body, re.MULTILINE)) != sorted(regions):
         raise QuadragError(f"{benchmark}'s card has the regions {there}; expected each of {[*regions]} once")
     body = _REGION.sub(lambda found: f"<!-- {found[1]}: {_MARK}\n\n{regions[found[1]]}\n\n<!-- /{found[1]} -->", body)
-    known = [rows for name, config in configs.items() for split in config.splits if (rows := facts.find_rows(name, split))]
+    known = [
+        rows for name, config in configs.items() for split in config.splits if (rows := facts.find_rows(name, split))
+    ]
     rendered = {
         "size_categories": [size_category(sum(rows.number or 0 for rows in known))],
         "dataset_info": [
@@ -81,15 +84,21 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapp
         _, _, arguments = (inspect.getdoc(type(config)) or "").partition("Args:\n")
         found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
         about = {name: one_line(text).rstrip(".") for name, text in found}
-        regions["options"] = fill_template("options", [(name, default, about[name]) for name, default in options.items()])
+        regions["options"] = fill_template(
+            "options", [(name, default, about[name]) for name, default in options.items()]
+        )
     described = []
     for name, columns in facts.columns.items():
         named = [config for config in configs if any(fnmatchcase(config, pattern) for pattern in columns.configs)]
         described += named
-        regions[f"columns-{name}"] = fill_template("columns", _list_columns(columns, {config: features[config] for config in named}))
+        regions[f"columns-{name}"] = fill_template(
+            "columns", _list_columns(columns, {config: features[config] for config in named})
+        )
         regions[f"example-{name}"] = _render_example(benchmark, *columns.example)
     if sorted(described) != sorted(configs):
-        raise QuadragError(f"{benchmark}'s card describes the columns of {described}; expected each of {[*configs]} once")
+        raise QuadragError(
+            f"{benchmark}'s card describes the columns of {described}; expected each of {[*configs]} once"
+        )
     return regions
 
 

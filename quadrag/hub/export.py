@@ -13,12 +13,13 @@ from typing import Any
 
 from quadrag import __version__, catalogue
 from quadrag.data import builders, files
+from quadrag.data.card_facts import hub_record
 from quadrag.errors import QuadragError, one_line
-from quadrag.hub.card import Part, Written, list_licences, make_data_card, make_recipe, read_card
-from quadrag.hub.record import hub_record
-from quadrag.hub.tasks import write_eval_yaml
 from quadrag.records import write_text
 from quadrag.scratch import scratch
+
+from .card import Part, Written, list_licences, make_data_card, make_recipe, read_card
+from .tasks import write_eval_yaml
 
 MANIFEST = ".quadrag.json"  # says that quadrag wrote a repository; hidden, so that `datasets` takes it for no data
 SHARD_BYTES = 500_000_000  # on disk; a shard ends with the row group that reaches it

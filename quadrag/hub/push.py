@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, one_line
-from quadrag.hub.card import SAMPLE_LICENCE, list_licences, read_card, split_card
-from quadrag.hub.export import MANIFEST, Repository, plan_repositories, write_manifest, write_repository
 from quadrag.paths import cache_dir
 from quadrag.scratch import scratch
+
+from .card import SAMPLE_LICENCE, list_licences, read_card, split_card
+from .export import MANIFEST, Repository, plan_repositories, write_manifest, write_repository
 
 _UNITS = ("*.py", "*.md", "*.txt", "*.yaml")  # what a metric's folder publishes, as in the package
 _BY_THE_HUB = {"dataset": {".gitattributes"}, "space": {".gitattributes", "README.md"}}  # of a new repository
@@ -84,7 +85,9 @@ def push(
     for each, is_there in zip(repositories, there, strict=True):
         repo = f"{org}/{each.name}"
         # Shards of old splits and tasks of old data go.
-        ours = ["eval.yaml", *(f"{config}/*.parquet" for config in catalogue.configs(each.name))] if each.planned else []
+        ours = (
+            ["eval.yaml", *(f"{config}/*.parquet" for config in catalogue.configs(each.name))] if each.planned else []
+        )
         with scratch(cache_dir() / "hub" / org / each.name) as folder, hub_errors(f"pushing {each.kind} {repo}"):
             _stage(folder, org, each, lambda label: progress(f"staging {label}"))
             progress(f"sending {each.kind} {repo}")
@@ -167,7 +170,9 @@ def _is_there(api: Any, kind: str, repo: str) -> bool:
         except RepositoryNotFoundError:
             return False
     if MANIFEST not in files and not files <= _BY_THE_HUB[kind]:
-        raise QuadragError(f"name taken: {kind} {repo} was not pushed by quadrag; rename or remove it there, or name others")
+        raise QuadragError(
+            f"name taken: {kind} {repo} was not pushed by quadrag; rename or remove it there, or name others"
+        )
     return True
 
 
