@@ -79,9 +79,9 @@ def _describe(benchmark: str) -> Iterator[str]:
     """Yield the lines on a benchmark: what it is and takes, and of each config what it asks and holds."""
     from quadrag import catalogue
     from quadrag.benchmark import load
-    from quadrag.data.card_facts import hub_record
+    from quadrag.data.card_facts import card_facts
 
-    hub, record = hub_record(benchmark), load(benchmark)
+    hub, record = card_facts(benchmark), load(benchmark)
     about = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
     yield from wrap(" ".join(about.split()), _WIDTH)
     yield f"Paper: {record.paper}"

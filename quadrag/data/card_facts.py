@@ -7,13 +7,12 @@ stands for a task. Not in the script: its bytes decide what is built anew, and a
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from quadrag import catalogue
 from quadrag.errors import QuadragError, one_line
-from quadrag.paths import room
 from quadrag.reading import parse_yaml, read_text
 
 KEY = "quadrag"  # in a card's header, which is no key of the Hub's
@@ -64,10 +63,10 @@ class CardFacts(_Fact):
     """All of them."""
 
     language: tuple[str, ...]
-    asks: Mapping[str, str]  # by patterns of configs, of which the first that fits counts: what is asked
-    rows: tuple[Rows, ...]
-    columns: Mapping[str, Columns]
-    headlines: tuple[Headline, ...]
+    asks: Mapping[str, str] = {}  # by patterns of configs, of which the first that fits counts: what is asked
+    rows: tuple[Rows, ...] = ()
+    columns: Mapping[str, Columns] = {}
+    headlines: tuple[Headline, ...] = ()
     other_retrievers: bool = True  # whether runs with another than the default retriever answer the same questions
     not_hosted: NotHosted | None = None
 
@@ -87,27 +86,24 @@ class CardFacts(_Fact):
         )
 
 
-def card_path(benchmark: str) -> Path:
-    """Return the place of a benchmark's card."""
-    return room("hub_cards") / f"{benchmark}.md"
-
-
 @cache
-def hub_record(benchmark: str) -> CardFacts:
+def card_facts(benchmark: str) -> CardFacts:
     """Return the facts of a benchmark's card."""
-    path = card_path(benchmark)
+    path = catalogue.card(benchmark)
     return parse_facts(read_text(path, "a card"), path)
 
 
 def parse_facts(card: str, where: object) -> CardFacts:
     """Read the facts of a card's text; QuadragError names what in it cannot be used, and its place."""
     written = card.removeprefix("---\n").partition(RENDERED)[0].partition("---\n")[0]
+    header = parse_yaml(written, where, "the header of a card")
     try:
-        header = parse_yaml(written, where, "a header as of hub_cards/rgb.md")
-        return CardFacts.model_validate({**header[KEY], "language": header["language"]})
+        language = header.get("language") or ()
+        facts = {**header.get(KEY, {}), "language": [language] if isinstance(language, str) else language}
+        return CardFacts.model_validate(facts)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         what = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-    except (KeyError, TypeError) as error:
+    except (AttributeError, TypeError) as error:
         what = one_line(error)
-    raise QuadragError(f"facts of {where} cannot be used ({what}); expected those of hub_cards/rgb.md")
+    raise QuadragError(f"facts of {where} cannot be used ({what}); expected the fields of `CardFacts`")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
-from quadrag.data.card_facts import KEY, card_path, hub_record
+from quadrag.data.card_facts import KEY, card_facts
 from quadrag.data.files import is_own
 from quadrag.errors import QuadragError
 
@@ -46,7 +46,7 @@ class Part:
 def read_card(benchmark: str, data_dir: str | None = None) -> tuple[dict[str, Any], str]:
     """Return header and body of a benchmark's hub card; of a dataset of the user's own, those of its own card."""
     own = data_dir is not None and is_own(data_dir)
-    path = Path(str(data_dir)).expanduser() / "README.md" if own else card_path(benchmark)
+    path = Path(str(data_dir)).expanduser() / "README.md" if own else catalogue.card(benchmark)
     if not path.is_file():
         raise QuadragError(f"no card of {benchmark}; expected {path}")
     header, body = split_card(path.read_text(encoding="utf-8"))
@@ -80,7 +80,7 @@ def make_recipe(benchmark: str) -> str:
     """Return the README of a repository without data: why, and how to get them."""
     header, body = read_card(benchmark)
     header.pop("dataset_info", None)  # it describes data, and there are none
-    section = fill_template("recipe", benchmark, hub_record(benchmark).not_hosted)
+    section = fill_template("recipe", benchmark, card_facts(benchmark).not_hosted)
     return join_card({**header, "viewer": False}, _put_first(body, section))
 
 

@@ -9,13 +9,13 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
 from quadrag import catalogue
 from quadrag.data import builders
-from quadrag.data.card_facts import RENDERED, CardFacts, Columns, Rows, card_path, parse_facts
+from quadrag.data.card_facts import RENDERED, CardFacts, Columns, Rows, parse_facts
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import write
 from quadrag.reading import read_text
@@ -32,10 +32,11 @@ _REGION = re.compile(rf"^<!-- ([\w-]+): {_MARK}\n.*?^<!-- /\1 -->$", re.MULTILIN
 
 def main() -> int:
     """Rewrite all cards; exit with 2 at one that cannot be rendered."""
-    for path in map(card_path, catalogue.benchmarks()):
+    for benchmark in catalogue.benchmarks():
         try:
+            path = catalogue.card(benchmark)
             card = read_text(path, "a card")
-            if (text := render(path.stem, card)) != card:
+            if (text := render(benchmark, card)) != card:
                 write_text(path, text)
                 write(f"{path}: rewritten")
         except (QuadragError, OSError) as error:
@@ -48,13 +49,13 @@ def render(benchmark: str, card: str) -> str:
     """Bring the text of a card in step with its script and its own facts."""
     import yaml
 
-    facts = parse_facts(card, card_path(benchmark))
+    facts = parse_facts(card, catalogue.card(benchmark))
     configs = catalogue.configs(benchmark)
     features = {config: dict(builders.make_builder(benchmark, config).info.features) for config in configs}
     regions = render_regions(benchmark, facts, features)
     header, _, body = card.partition("\n---\n")
-    if sorted(there := re.findall(f"^<!-- ([\\w-]+): {_MARK}", body, re.MULTILINE)) != sorted(regions):
-        raise QuadragError(f"{benchmark}'s card has the regions {there}; expected each of {[*regions]} once")
+    if strange := {*re.findall(f"<!-- ([\\w-]+): {_MARK}", body)} - regions.keys():
+        raise QuadragError(f"{benchmark}'s card has the region {min(strange)}; expected {', '.join(regions)}")
     body = _REGION.sub(lambda found: f"<!-- {found[1]}: {_MARK}\n\n{regions[found[1]]}\n\n<!-- /{found[1]} -->", body)
     known = [
         rows for name, config in configs.items() for split in config.splits if (rows := facts.find_rows(name, split))
@@ -73,14 +74,15 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapp
     script = sys.modules[catalogue.builder_class(benchmark).__module__]
     configs = catalogue.configs(benchmark)
     option = " --data-dir sample" if facts.not_hosted else " --accept-licence" if "NC" in script._LICENSE else ""
-    first = next(iter(facts.columns.values())).example
+    config = next(iter(configs.values()))
+    example = next((columns.example for columns in facts.columns.values()), (config.name, config.splits[0]))
     regions = {
-        "load": fill_template("load", benchmark, *first, not facts.not_hosted, option),
+        "load": fill_template("load", benchmark, *example, not facts.not_hosted, option),
         "configs": fill_template("configs", _list_splits(benchmark, facts)),
         "files": _render_files(benchmark, script._HOMEPAGE),
         "citation": fill_template("citation", script._CITATION.strip()),
     }
-    if options := builders.options_of(config := next(iter(configs.values()))):
+    if options := builders.options_of(config):
         _, _, arguments = (inspect.getdoc(type(config)) or "").partition("Args:\n")
         found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
         about = {name: one_line(text).rstrip(".") for name, text in found}
@@ -95,10 +97,8 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapp
             "columns", _list_columns(columns, {config: features[config] for config in named})
         )
         regions[f"example-{name}"] = _render_example(benchmark, *columns.example)
-    if sorted(described) != sorted(configs):
-        raise QuadragError(
-            f"{benchmark}'s card describes the columns of {described}; expected each of {[*configs]} once"
-        )
+    if facts.columns and sorted(described) != sorted(configs):
+        raise QuadragError(f"{benchmark}'s card has columns of {described}; expected each of {[*configs]} once")
     return regions
 
 
@@ -107,15 +107,13 @@ def _list_splits(benchmark: str, facts: CardFacts) -> list[tuple[Any, ...]]:
     for name, config in catalogue.configs(benchmark).items():
         for rows, splits in itertools.groupby(config.splits, key=lambda split: facts.find_rows(name, split)):
             alike = list(splits)
-            if rows is None or not facts.sentence(name):
-                raise QuadragError(f"{benchmark}'s card lacks what {name} asks, or the rows of its split {alike[0]}")
             about = "" if lines and lines[-1][0] == name else config.description
-            lines.append((name, about, alike, _count(rows, len(alike)), rows.source))
+            lines.append((name, about, alike, _count(rows, len(alike)), rows.source if rows else ""))
     return lines
 
 
-def _count(rows: Rows, splits: int) -> str:
-    if rows.number is None:
+def _count(rows: Rows | None, splits: int) -> str:
+    if rows is None or rows.number is None:
         return "–"
     return f"{'about ' if rows.about else ''}{rows.number:,}{' each' if splits > 1 else ''}"
 

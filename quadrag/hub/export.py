@@ -13,7 +13,7 @@ from typing import Any
 
 from quadrag import __version__, catalogue
 from quadrag.data import builders, files
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.errors import QuadragError, one_line
 from quadrag.records import write_text
 from quadrag.scratch import scratch
@@ -92,7 +92,7 @@ def plan_repositories(benchmarks: Iterable[str], data_dir: str | None, accept_li
     names = list(dict.fromkeys(map(catalogue.benchmark_name, benchmarks)))
     closed = []
     for name in names if not (accept_licence or data_dir == builders.SAMPLE or files.is_own(data_dir)) else ():
-        licences = [] if hub_record(name).not_hosted else list_licences(read_card(name)[0])
+        licences = [] if card_facts(name).not_hosted else list_licences(read_card(name)[0])
         closed += [f"{name} ({licence})" for licence in licences if "nc" in licence.split("-")]
     if closed:
         raise QuadragError(
@@ -105,7 +105,7 @@ def plan_repositories(benchmarks: Iterable[str], data_dir: str | None, accept_li
 def _plan(benchmark: str, data_dir: str | None) -> Repository:
     if files.is_own(data_dir):
         planned = Repository(benchmark, "own", data_dir)
-    elif data_dir != builders.SAMPLE and hub_record(benchmark).not_hosted:
+    elif data_dir != builders.SAMPLE and card_facts(benchmark).not_hosted:
         return Repository(benchmark, "recipe", None)
     else:
         planned = Repository(benchmark, "sample" if data_dir == builders.SAMPLE else "data", None)

@@ -105,7 +105,7 @@ def push(
 
 
 def open_client() -> Any:
-    """Return a ``huggingface_hub.HfApi``, which finds ``HF_ENDPOINT``, ``HF_TOKEN`` and logins; nothing is asked yet."""
+    """Return a ``huggingface_hub.HfApi``, which finds endpoint, token and logins itself; nothing is asked yet."""
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     if not re.match(r"https?://[^/@]+(/|$)", endpoint):
         shown = re.sub(r"[^/]*@", "***@", endpoint)

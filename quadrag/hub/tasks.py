@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from quadrag import catalogue
-from quadrag.data.card_facts import Headline, hub_record
+from quadrag.data.card_facts import Headline, card_facts
 from quadrag.errors import one_line
 
 from .card import read_card
@@ -31,7 +31,7 @@ def list_hub_tasks(benchmark: str) -> list[HubTask]:
     """List the tasks of a benchmark in the order of its configs and splits."""
     tasks = []
     for name, config in catalogue.configs(benchmark).items():
-        for headline in hub_record(benchmark).headlines:
+        for headline in card_facts(benchmark).headlines:
             splits = [split for split in config.splits if split in headline.splits]
             for split in splits if fnmatchcase(name, headline.configs) else ():
                 tasks.append(HubTask(f"{name}_{split}" if len(splits) > 1 else name, name, split, headline))
@@ -51,7 +51,7 @@ def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str
         return None
     values = [
         f"{one.key} of the metric {one.metric}{' in percent' * (one.unit == 'percent')} for {one.configs}"
-        for one in hub_record(benchmark).headlines
+        for one in card_facts(benchmark).headlines
     ]
     about = one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION)
     content = {

@@ -15,7 +15,7 @@ from quadrag import __version__, catalogue
 from quadrag.benchmark import load
 from quadrag.commands.shared.parser import build_parser
 from quadrag.data import builders, files
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.data.download import RemoteFile, fault
 from quadrag.hub.card import split_card
 from quadrag.hub.cards import main
@@ -160,7 +160,7 @@ def test_commands_code_and_options_of_the_card_hold(benchmark):
 
 @ALL
 def test_what_the_record_tells_holds_for_the_sample_and_the_papers_tables(benchmark):
-    known = hub_record(benchmark)
+    known = card_facts(benchmark)
     with (CARDS.parent / "baselines" / benchmark / "published.csv").open(encoding="utf-8", newline="") as lines:
         counts = [line for line in csv.DictReader(lines) if line["unit"] == "count"]
     checked = 0
@@ -185,7 +185,7 @@ def test_what_the_record_tells_holds_for_the_sample_and_the_papers_tables(benchm
 @ALL
 def test_real_files_have_as_many_rows(real_data, benchmark):
     root = real_data(benchmark.upper())
-    known, cls = hub_record(benchmark), catalogue.builder_class(benchmark)
+    known, cls = card_facts(benchmark), catalogue.builder_class(benchmark)
     for name, config in catalogue.configs(benchmark).items():
         found, lacking = files.locate_files(benchmark, config, root)
         builder = cls(config_name=name)

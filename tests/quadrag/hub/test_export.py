@@ -13,7 +13,7 @@ from exported import copy_sample, files_below
 
 from quadrag import catalogue
 from quadrag.data import builders
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.data.files import sample_dir
 from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
@@ -158,7 +158,7 @@ def test_what_was_prepared_is_exported(tmp_path, monkeypatch):
     assert not again.made
 
 
-@pytest.mark.parametrize("benchmark", [name for name in BENCHMARKS if hub_record(name).not_hosted])
+@pytest.mark.parametrize("benchmark", [name for name in BENCHMARKS if card_facts(name).not_hosted])
 def test_data_that_may_not_be_hosted_anew_go_out_as_a_recipe(tmp_path, benchmark):
     (done,) = export(tmp_path / "out", [benchmark], copy_sample(benchmark, tmp_path / "mine"), accept_licence=True)
     assert (done.kind, done.made, done.rows, done.size) == ("recipe", True, {}, 0)

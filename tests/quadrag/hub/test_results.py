@@ -13,7 +13,7 @@ from hub_recorder import Recorder
 from quadrag import catalogue
 from quadrag.benchmark import load
 from quadrag.cli import main
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import list_configs
 from quadrag.hub.tasks import list_hub_tasks, write_eval_yaml
@@ -209,7 +209,7 @@ def test_tasks_are_of_the_hubs_form_the_catalogue_and_the_papers(benchmark):
         == {"rgb": 32, "crag": 2, "crud_rag": 6, "omnieval": 12}[benchmark]
     )
     module, configs = load(benchmark), catalogue.configs(benchmark)
-    assert hub_record(benchmark).retriever == module.default_retriever
+    assert card_facts(benchmark).retriever == module.default_retriever
     with (room("baselines") / benchmark / "mapping.csv").open(encoding="utf-8", newline="") as lines:
         scales = {(row["module"], row["key"]): float(row["scale"]) for row in csv.DictReader(lines)}
     conditions = Conditions(retriever=module.default_retriever, options={})
@@ -221,7 +221,7 @@ def test_tasks_are_of_the_hubs_form_the_catalogue_and_the_papers(benchmark):
         assert key in {each for use in used for each in use.keys}
         assert scales[metric, key] == (0.01 if percent else 1)
         assert f"{key} of the metric {metric}" in content["description"]
-    for one in hub_record(benchmark).headlines:
+    for one in card_facts(benchmark).headlines:
         assert any(fnmatchcase(name, one.configs) for name in configs)
     # Every config that a table of the paper needs has a task, and every task one of Inspect's.
     tabled = {name for original in (False, True) for name, _ in module.campaign(original)}

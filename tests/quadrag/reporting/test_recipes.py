@@ -12,7 +12,7 @@ from chat_server import ChatServer
 from compared_runs import note_lost
 
 from quadrag import catalogue
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.paths import room
 from quadrag.reporting.paper import tabulate_paper
 from quadrag.reporting.replicas import list_reasons
@@ -50,7 +50,7 @@ def read_as_whole(folder: Path) -> list[Result]:
     for result in results:
         result.run.provenance, result.run.coverage = "authors", None
         result.run.spec = result.run.spec.changed(limit=None)
-        rows = hub_record("rgb").rows[result.run.config]
+        rows = card_facts("rgb").rows[result.run.config]
         line = result.items[0]
         result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number or 0)]
     return results
