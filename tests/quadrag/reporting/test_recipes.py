@@ -50,9 +50,9 @@ def read_as_whole(folder: Path) -> list[Result]:
     for result in results:
         result.run.provenance, result.run.coverage = "authors", None
         result.run.spec = result.run.spec.changed(limit=None)
-        rows = card_facts("rgb").rows[result.run.config]
-        line = result.items[0]
-        result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number or 0)]
+        splits, line = catalogue.config("rgb", result.run.config).splits, result.items[0]
+        counts = {name: card_facts("rgb").find_rows(result.run.config, name).number for name in splits}
+        result.items = [{**line, "split": name, "id": str(n)} for name, count in counts.items() for n in range(count)]
     return results
 
 
