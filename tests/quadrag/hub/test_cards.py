@@ -99,7 +99,7 @@ def test_commands_code_and_metrics_of_the_card_hold(benchmark):
         assert call.keywords[0].value.value in catalogue.config(benchmark, call.args[1].value).splits
     record = catalogue.plugin(benchmark)
     conditions = Conditions("bm25", {"gold": "test"}, top_k=5)
-    configs = [config for config, _ in record.campaign(False)]
+    configs = [config for config, _ in record.paper_runs(False)]
     used = {metric.module for config in configs for metric in record.metrics(config, conditions)}
     section = body.split("## Metrics and baselines\n")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", section)) == used
