@@ -23,29 +23,35 @@ class _Fact(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Rows(_Fact):
-    """How many rows each split of some configs has; without `splits` all of them. `configs` are patterns of names."""
+class _OfConfigs(_Fact):
+    configs: tuple[str, ...]  # patterns of names
 
-    configs: tuple[str, ...]
+    def holds_for(self, config: str) -> bool:
+        """Whether it is of a config."""
+        return any(fnmatchcase(config, pattern) for pattern in self.configs)
+
+
+class Rows(_OfConfigs):
+    """How many rows each split of some configs has; without `splits` all of them."""
+
     splits: tuple[str, ...] = ()
     number: int | None = None  # None: not known
     about: bool = False
     source: str  # ``counted``, where the number is from, or why there is none
 
 
-class Columns(_Fact):
+class Columns(_OfConfigs):
     """Configs that have the same columns, and what each of these holds, in the features' order."""
 
-    configs: tuple[str, ...]
     example: tuple[str, str]  # the config and the split whose first row of the sample the card shows
     nullable: tuple[str, ...] = ()
     holds: Mapping[str, str]
 
 
 class Headline(_Fact):
-    """The value that stands for some tasks, since a result on the Hub has one; `configs` is a pattern of names."""
+    """The value that stands for some tasks, since a result on the Hub has one."""
 
-    configs: str
+    configs: str  # a pattern of names
     splits: tuple[str, ...]
     metric: str
     key: str
@@ -76,14 +82,8 @@ class CardFacts(_Fact):
 
     def find_rows(self, config: str, split: str) -> Rows | None:
         """Return what is known of the rows of a split; None of one that an option makes."""
-        return next(
-            (
-                rows
-                for rows in self.rows
-                if split in (rows.splits or [split]) and any(fnmatchcase(config, name) for name in rows.configs)
-            ),
-            None,
-        )
+        known = (rows for rows in self.rows if rows.holds_for(config) and split in (rows.splits or [split]))
+        return next(known, None)
 
 
 @cache

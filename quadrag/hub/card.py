@@ -37,11 +37,6 @@ class Part:
     splits: list[str]
     written: dict[str, Written] = field(default_factory=dict)
 
-    @property
-    def features(self) -> Mapping[str, Any]:
-        """Its columns."""
-        return dict(self.builder.info.features)
-
 
 def read_card(benchmark: str, data_dir: str | None = None) -> tuple[dict[str, Any], str]:
     """Return header and body of a benchmark's hub card; of a dataset of the user's own, those of its own card."""
@@ -116,24 +111,11 @@ def size_category(rows: int) -> str:
     return _SIZES[min(max(len(str(rows)) - 3, 0), len(_SIZES) - 1)]
 
 
-def list_features(features: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Spell features as a card does; `list`, unlike `sequence`, is the same to all versions of `datasets`."""
-    return [{"name": column, **_spell_type(feature)} for column, feature in features.items()]
-
-
-def _spell_type(feature: Any) -> dict[str, Any]:
-    if isinstance(feature, dict):
-        return {"struct": list_features(feature)}
-    if isinstance(feature, list) or type(feature).__name__ == "List":
-        inner = _spell_type(feature[0] if isinstance(feature, list) else feature.feature)
-        return {"list": inner if "list" in inner else next(iter(inner.values()))}
-    return {"dtype": feature.dtype}
-
-
 def _describe_part(name: str, part: Part) -> dict[str, Any]:
     return {
         "config_name": name,
-        "features": list_features(part.features),
+        # As all versions of `datasets` spell them alike, since the scripts write a list as `[x]`.
+        "features": part.builder.info.features._to_yaml_list(),
         "splits": [
             {"name": split, "num_bytes": written.bytes, "num_examples": written.rows}
             for split, written in part.written.items()
@@ -174,4 +156,5 @@ def _templates() -> Any:
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters["code"] = as_code
     made.filters["cell"] = lambda text: text.replace("|", "\\|")
+    made.filters["count"] = lambda rows: (rows and rows.number and f"{'about ' * rows.about}{rows.number:,}") or "–"
     return made.get_template("card.md.jinja").module

@@ -10,39 +10,32 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 from quadrag import catalogue
 from quadrag.data import builders
-from quadrag.data.card_facts import RENDERED, CardFacts, Columns, Rows, parse_facts
+from quadrag.data.card_facts import RENDERED, CardFacts, Columns, parse_facts
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import write
 from quadrag.reading import read_text
 from quadrag.records import write_text
 
-from .card import as_code, fill_template, list_features, size_category
+from .card import as_code, fill_template, size_category
 
 _CHARACTERS = 72  # of a text in an example
 _ITEMS = 2  # of a list in an example
-_ONE_BY_ONE = 2  # as many files that are read alike have a line each
 _MARK = "rendered by make cards -->"
 _REGION = re.compile(rf"^<!-- ([\w-]+): {_MARK}\n.*?^<!-- /\1 -->$", re.MULTILINE | re.DOTALL)
 
 
-def main() -> int:
-    """Rewrite all cards; exit with 2 at one that cannot be rendered."""
+def main() -> None:
+    """Rewrite all cards."""
     for benchmark in catalogue.benchmarks():
-        try:
-            path = catalogue.card(benchmark)
-            card = read_text(path, "a card")
-            if (text := render(benchmark, card)) != card:
-                write_text(path, text)
-                write(f"{path}: rewritten")
-        except (QuadragError, OSError) as error:
-            write(error, file=sys.stderr)
-            return 2
-    return 0
+        path = catalogue.card(benchmark)
+        card = read_text(path, "a card")
+        if (text := render(benchmark, card)) != card:
+            write_text(path, text)
+            write(f"{path}: rewritten")
 
 
 def render(benchmark: str, card: str) -> str:
@@ -51,7 +44,7 @@ def render(benchmark: str, card: str) -> str:
 
     facts = parse_facts(card, catalogue.card(benchmark))
     configs = catalogue.configs(benchmark)
-    features = {config: dict(builders.make_builder(benchmark, config).info.features) for config in configs}
+    features = {config: builders.make_builder(benchmark, config).info.features for config in configs}
     regions = render_regions(benchmark, facts, features)
     header, _, body = card.partition("\n---\n")
     if strange := {*re.findall(f"<!-- ([\\w-]+): {_MARK}", body)} - regions.keys():
@@ -63,7 +56,7 @@ def render(benchmark: str, card: str) -> str:
     rendered = {
         "size_categories": [size_category(sum(rows.number or 0 for rows in known))],
         "dataset_info": [
-            {"config_name": config, "features": list_features(columns)} for config, columns in features.items()
+            {"config_name": config, "features": columns._to_yaml_list()} for config, columns in features.items()
         ],
     }
     return f"{header.partition(RENDERED)[0]}{RENDERED}{yaml.safe_dump(rendered, sort_keys=False)}---\n{body}"
@@ -78,7 +71,7 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapp
     example = next((columns.example for columns in facts.columns.values()), (config.name, config.splits[0]))
     regions = {
         "load": fill_template("load", benchmark, *example, not facts.not_hosted, option),
-        "configs": fill_template("configs", _list_splits(benchmark, facts)),
+        "configs": fill_template("configs", configs.values(), facts),
         "files": _render_files(benchmark, script._HOMEPAGE),
         "citation": fill_template("citation", script._CITATION.strip()),
     }
@@ -91,31 +84,13 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapp
         )
     described = []
     for name, columns in facts.columns.items():
-        named = [config for config in configs if any(fnmatchcase(config, pattern) for pattern in columns.configs)]
-        described += named
-        regions[f"columns-{name}"] = fill_template(
-            "columns", _list_columns(columns, {config: features[config] for config in named})
-        )
+        own = {config: features[config] for config in configs if columns.holds_for(config)}
+        described += own
+        regions[f"columns-{name}"] = fill_template("columns", _list_columns(columns, own))
         regions[f"example-{name}"] = _render_example(benchmark, *columns.example)
     if facts.columns and sorted(described) != sorted(configs):
         raise QuadragError(f"{benchmark}'s card has columns of {described}; expected each of {[*configs]} once")
     return regions
-
-
-def _list_splits(benchmark: str, facts: CardFacts) -> list[tuple[Any, ...]]:
-    lines: list[tuple[Any, ...]] = []
-    for name, config in catalogue.configs(benchmark).items():
-        for rows, splits in itertools.groupby(config.splits, key=lambda split: facts.find_rows(name, split)):
-            alike = list(splits)
-            about = "" if lines and lines[-1][0] == name else config.description
-            lines.append((name, about, alike, _count(rows, len(alike)), rows.source if rows else ""))
-    return lines
-
-
-def _count(rows: Rows | None, splits: int) -> str:
-    if rows is None or rows.number is None:
-        return "–"
-    return f"{'about ' if rows.about else ''}{rows.number:,}{' each' if splits > 1 else ''}"
 
 
 def _render_files(benchmark: str, homepage: str) -> str:
@@ -129,14 +104,13 @@ def _render_files(benchmark: str, homepage: str) -> str:
             readers.setdefault(name, []).append(config.name)
     lines = []
     for configs, group in itertools.groupby(readers, key=lambda name: as_code(readers[name])):
-        alike = list(group)
-        for names in [alike] if len(alike) > _ONE_BY_ONE else [[name] for name in alike]:
-            pinned = [cls.FILES.get(name) or (None, None, None) for name in names]
-            sizes = [size for size, *_ in pinned if size]
-            size = do_filesizeformat(sum(sizes)) if sizes else "not known"
-            size += f" in {len(sizes)} of them" if 0 < len(sizes) < len(names) else ""
-            sums = ["sha256" if sha256 else "git blob id" if blob else "nothing" for _, sha256, blob in pinned]
-            lines.append((names, size, " or ".join(dict.fromkeys(sums)), configs or "an option, or in another's place"))
+        names = list(group)
+        pinned = [cls.FILES.get(name) or (None, None, None) for name in names]
+        sizes = [size for size, *_ in pinned if size]
+        size = do_filesizeformat(sum(sizes)) if sizes else "not known"
+        size += f" in {len(sizes)} of them" if 0 < len(sizes) < len(names) else ""
+        sums = dict.fromkeys("sha256" if sha256 else "git blob id" if blob else "nothing" for _, sha256, blob in pinned)
+        lines.append((names, size, " or ".join(sums), configs or "an option, or in another's place"))
     commit = re.search(r"/([0-9a-f]{40})/", cls.URL)
     return fill_template("files", homepage, cls.URL, commit and commit[1], cls.UPSTREAM_FOLDER, lines)
 
@@ -145,16 +119,14 @@ def _list_columns(columns: Columns, features: Mapping[str, Mapping[str, Any]]) -
     for config, of_config in features.items():
         if [*columns.holds] != [*of_config] or not {*columns.nullable} <= {*of_config}:
             raise QuadragError(f"columns of {config} are said to be {[*columns.holds]}; expected {[*of_config]}")
-    lines = []
-    for column, holds in columns.holds.items():
-        kinds: dict[str, list[str]] = {}
-        for config, of_config in features.items():
-            kinds.setdefault(_name_type(of_config[column]), []).append(config)
-        usual, *others = sorted(kinds, key=lambda kind: -len(kinds[kind]))
-        kind = usual + " or null" * (column in columns.nullable)
-        kind += "".join(f"; {other} in {as_code(kinds[other])}" for other in others)
-        lines.append((column, kind, holds))
-    return lines
+    kinds = {
+        column: dict.fromkeys(_name_type(of_config[column]) for of_config in features.values())
+        for column in columns.holds
+    }
+    return [
+        (column, " or ".join([*kinds[column], *["null"] * (column in columns.nullable)]), holds)
+        for column, holds in columns.holds.items()
+    ]
 
 
 def _name_type(feature: Any, many: bool = False) -> str:
@@ -185,4 +157,4 @@ def _cut(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

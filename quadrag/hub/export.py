@@ -205,7 +205,7 @@ def _cut_groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
     group: list[dict[str, Any]] = []
     characters = 0
     for row in rows:
-        size = _count_characters(row)
+        size = len(str(row))
         if group and (len(group) == GROUP_ROWS or characters + size > GROUP_CHARACTERS):
             yield group
             group, characters = [], 0
@@ -213,12 +213,3 @@ def _cut_groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
         characters += size
     if group:
         yield group
-
-
-def _count_characters(value: Any) -> int:
-    """How much a value holds: characters of its texts, and a few for anything else."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(_count_characters, value.values()))
-    return sum(map(_count_characters, value)) if isinstance(value, list) else 8

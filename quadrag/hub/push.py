@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 from quadrag import catalogue
 from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir
+from quadrag.records import write_text
 from quadrag.scratch import scratch
 
-from .card import SAMPLE_LICENCE, list_licences, read_card, split_card
+from .card import SAMPLE_LICENCE, list_licences, read_card
 from .export import MANIFEST, Repository, plan_repositories, write_manifest, write_repository
 
 _UNITS = ("*.py", "*.md", "*.txt", "*.yaml")  # what a metric's folder publishes, as in the package
@@ -56,7 +57,7 @@ def plan_push(
     planned = plan_repositories(benchmarks, data_dir, accept_licence)
     return [
         *(Pushed("dataset", each.benchmark, _describe(each), each) for each in planned),
-        *(Pushed("space", name, [f"{_licence(_metric_card(org, name))}; the metric with its app"]) for name in spaces),
+        *(Pushed("space", name, ["the metric with its app"]) for name in spaces),
     ]
 
 
@@ -150,16 +151,6 @@ def _describe(planned: Repository) -> list[str]:
     return lines + [f"{name}: without {', '.join(lacking)}" for name, lacking in planned.lacking.items()]
 
 
-def _licence(card: str) -> str:
-    return ", ".join(list_licences(split_card(card)[0]))
-
-
-def _metric_card(org: str, metric: str) -> str:
-    """Return the card of a metric, which loads it from its Space."""
-    text = (catalogue.metric_folder(metric) / "README.md").read_text(encoding="utf-8")
-    return re.sub(rf'(evaluate\.load\()"{metric}"', rf'\1"{org}/{metric}"', text)
-
-
 def _is_there(api: Any, kind: str, repo: str) -> bool:
     """Whether a repository is there; raise where it is another's."""
     from huggingface_hub.errors import RepositoryNotFoundError
@@ -185,5 +176,10 @@ def _stage(folder: Path, org: str, pushed: Pushed, progress: Callable[[str], Non
     source = catalogue.metric_folder(pushed.name)
     for path in (path for pattern in _UNITS for path in source.glob(pattern)):
         shutil.copyfile(path, folder / path.name)
-    (folder / "README.md").write_text(_metric_card(org, pushed.name), encoding="utf-8")
+    card = (
+        (source / "README.md")
+        .read_text(encoding="utf-8")
+        .replace(f'load("{pushed.name}"', f'load("{org}/{pushed.name}"')
+    )
+    write_text(folder / "README.md", card)
     write_manifest(folder)

@@ -1,14 +1,13 @@
 """Near duplicates are those that the definition says, whatever the texts repeat."""
 
-from collections import namedtuple
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.audit.overlap import near_duplicates
+from quadrag.baselines.crud_rag.audit import near_duplicates
 
-News = namedtuple("News", "id text")
 TEXTS = st.lists(st.text("ab \n\ufeff", max_size=30), max_size=6)
+# Articles of one form, of which all but a few characters are the same.
+FORM = [f"{place}今日天气多云转晴，最高气温二十摄氏度，请市民注意防晒。" for place in "京沪津渝冀晋辽吉黑苏浙皖"]
 
 
 def shingles(text: str, size: int) -> set[str]:
@@ -24,28 +23,15 @@ def test_they_share_so_much_of_the_articles_shingles(
 
 
 def test_articles_of_one_form_are_told_apart() -> None:
-    form = [f"{place}今日天气多云转晴，最高气温二十摄氏度，请市民注意防晒。" for place in "京沪津渝冀晋辽吉黑苏浙皖"]
-    check(form, [*form, "".join(form), form[3][:20], "无关的一篇报道，与天气没有关系。"], 12, 0.3)
+    check(FORM, [*FORM, "".join(FORM), FORM[3][:20], "无关的一篇报道，与天气没有关系。"], 12, 0.3)
 
 
 def check(articles: list[str], corpus: list[str], size: int, overlap: float) -> None:
-    named = {str(at): text for at, text in enumerate(articles)}
-    news = [News(at, text) for at, text in enumerate(corpus)]
-    found = [
-        (one.article, one.document.id, one.share, one.shared) for one in near_duplicates(named, news, size, overlap)
-    ]
+    named, news = ({str(at): text for at, text in enumerate(texts)} for texts in (articles, corpus))
     expected = [
-        (name, one.id, shared / len(own), shared)
-        for one in news
+        (name, document, len(own & shingles(body, size)) / len(own))
+        for document, body in news.items()
         for name, text in named.items()
-        if (own := shingles(text, size))
-        and (shared := len(own & shingles(one.text, size)))
-        and shared / len(own) >= overlap
+        if (own := shingles(text, size)) and len(own & shingles(body, size)) / len(own) >= overlap
     ]
-    assert sorted(found) == sorted(expected)
-
-
-def test_documents_of_several_batches_are_told_apart() -> None:
-    news = [News(at, f"{at:05}") for at in range(2_000)]
-    found = list(near_duplicates({"a": "01999", "b": "00500"}, news, 5))
-    assert [(one.article, one.document.id) for one in found] == [("b", 500), ("a", 1999)]
+    assert sorted(near_duplicates(named, news.items(), size, overlap)) == sorted(expected)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quadrag.audit.audited import audit
+from quadrag.audit import audit
 from quadrag.data.files import sample_dir
 
 Row = dict[str, Any]
