@@ -82,7 +82,7 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapp
         regions["options"] = fill_template(
             "options", [(name, default, about[name]) for name, default in options.items()]
         )
-    described = []
+    described: list[str] = []
     for name, columns in facts.columns.items():
         own = {config: features[config] for config in configs if columns.holds_for(config)}
         described += own
