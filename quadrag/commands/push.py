@@ -49,9 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError("--results MODEL and --run DIR go together, and without --benchmark and --metric")
     if results:
         model, how = arguments.results, (arguments.accept_data, arguments.source)
-        files, left_out = plan_results(arguments.org, model, arguments.run, *how)
-        for line in left_out:
-            remark(f"left out: {line}")
+        files = plan_results(arguments.org, model, arguments.run, *how)
         if arguments.yes:
             write(push_results(model, files) or "the results stand there already; nothing to do")
             return

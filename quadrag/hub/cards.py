@@ -5,7 +5,6 @@ header. That has no key `configs`: on the Hub it maps configs to data files, and
 """
 
 import inspect
-import itertools
 import json
 import re
 import sys
@@ -20,7 +19,7 @@ from quadrag.printing import write
 from quadrag.reading import read_text
 from quadrag.records import write_text
 
-from .card import as_code, fill_template, size_category
+from .card import fill_template, size_category
 
 _CHARACTERS = 72  # of a text in an example
 _ITEMS = 2  # of a list in an example
@@ -64,19 +63,20 @@ def render(benchmark: str, card: str) -> str:
 
 def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Render every region of a benchmark's card, by name."""
-    script = sys.modules[catalogue.builder_class(benchmark).__module__]
+    cls = catalogue.builder_class(benchmark)
+    script = sys.modules[cls.__module__]
     configs = catalogue.configs(benchmark)
     option = " --data-dir sample" if facts.not_hosted else " --accept-licence" if "NC" in script._LICENSE else ""
-    config = next(iter(configs.values()))
-    example = next((columns.example for columns in facts.columns.values()), (config.name, config.splits[0]))
+    first = next(iter(configs.values()))
+    example = next((columns.example for columns in facts.columns.values()), (first.name, first.splits[0]))
     regions = {
         "load": fill_template("load", benchmark, *example, not facts.not_hosted, option),
         "configs": fill_template("configs", configs.values(), facts),
-        "files": _render_files(benchmark, script._HOMEPAGE),
+        "files": fill_template("files", script._HOMEPAGE, cls, re.search(r"[0-9a-f]{40}", cls.URL), configs.values()),
         "citation": fill_template("citation", script._CITATION.strip()),
     }
-    if options := builders.options_of(config):
-        _, _, arguments = (inspect.getdoc(type(config)) or "").partition("Args:\n")
+    if options := builders.options_of(first):
+        _, _, arguments = (inspect.getdoc(type(first)) or "").partition("Args:\n")
         found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
         about = {name: one_line(text).rstrip(".") for name, text in found}
         regions["options"] = fill_template(
@@ -87,46 +87,24 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapp
         own = {config: features[config] for config in configs if columns.holds_for(config)}
         described += own
         regions[f"columns-{name}"] = fill_template("columns", _list_columns(columns, own))
-        regions[f"example-{name}"] = _render_example(benchmark, *columns.example)
+        config, split = columns.example
+        builder, _ = builders.open_builder(benchmark, config, builders.SAMPLE, split=split)
+        row = json.dumps(_cut(next(iter(builders.rows(builder, split)))), ensure_ascii=False, indent=1)
+        regions[f"example-{name}"] = fill_template("example", config, split, row)
     if facts.columns and sorted(described) != sorted(configs):
         raise QuadragError(f"{benchmark}'s card has columns of {described}; expected each of {[*configs]} once")
     return regions
-
-
-def _render_files(benchmark: str, homepage: str) -> str:
-    """Tabulate the upstream files, or the repositories where no file is known by name."""
-    from jinja2.filters import do_filesizeformat
-
-    cls = catalogue.builder_class(benchmark)
-    readers: dict[str, list[str]] = {name: [] for name in cls.FILES}
-    for config in catalogue.configs(benchmark).values():
-        for name in config.files:
-            readers.setdefault(name, []).append(config.name)
-    lines = []
-    for configs, group in itertools.groupby(readers, key=lambda name: as_code(readers[name])):
-        names = list(group)
-        pinned = [cls.FILES.get(name) or (None, None, None) for name in names]
-        sizes = [size for size, *_ in pinned if size]
-        size = do_filesizeformat(sum(sizes)) if sizes else "not known"
-        size += f" in {len(sizes)} of them" if 0 < len(sizes) < len(names) else ""
-        sums = dict.fromkeys("sha256" if sha256 else "git blob id" if blob else "nothing" for _, sha256, blob in pinned)
-        lines.append((names, size, " or ".join(sums), configs or "an option, or in another's place"))
-    commit = re.search(r"/([0-9a-f]{40})/", cls.URL)
-    return fill_template("files", homepage, cls.URL, commit and commit[1], cls.UPSTREAM_FOLDER, lines)
 
 
 def _list_columns(columns: Columns, features: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     for config, of_config in features.items():
         if [*columns.holds] != [*of_config] or not {*columns.nullable} <= {*of_config}:
             raise QuadragError(f"columns of {config} are said to be {[*columns.holds]}; expected {[*of_config]}")
-    kinds = {
-        column: dict.fromkeys(_name_type(of_config[column]) for of_config in features.values())
-        for column in columns.holds
-    }
-    return [
-        (column, " or ".join([*kinds[column], *["null"] * (column in columns.nullable)]), holds)
-        for column, holds in columns.holds.items()
-    ]
+    lines = []
+    for column, holds in columns.holds.items():
+        kinds = [_name_type(of_config[column]) for of_config in features.values()]
+        lines.append((column, " or ".join(dict.fromkeys(kinds + ["null"] * (column in columns.nullable))), holds))
+    return lines
 
 
 def _name_type(feature: Any, many: bool = False) -> str:
@@ -137,12 +115,6 @@ def _name_type(feature: Any, many: bool = False) -> str:
         inner = feature[0] if isinstance(feature, list) else feature.feature
         return f"list{'s' if many else ''} of {_name_type(inner, many=True)}"
     return f"{feature.dtype}s" if many and feature.dtype == "string" else str(feature.dtype)
-
-
-def _render_example(benchmark: str, config: str, split: str) -> str:
-    builder, _ = builders.open_builder(benchmark, config, builders.SAMPLE, split=split)
-    row = json.dumps(_cut(next(iter(builders.rows(builder, split)))), ensure_ascii=False, indent=1)
-    return fill_template("example", config, split, row)
 
 
 def _cut(value: Any) -> Any:

@@ -31,8 +31,8 @@ _PLACE = re.compile(r"(?<![\w/.~-])(?!//)(?:~|\.{1,2})?/(?:[^\s/|+();,]+/)*|\b[A
 
 def plan_results(
     org: str, model: str, runs: Sequence[str | Path], accept_data: bool = False, source: str | None = None
-) -> tuple[dict[str, str], list[str]]:
-    """Read finished runs and say what would stand in a model's repository. Nothing is asked of the Hub.
+) -> dict[str, str]:
+    """Read finished runs and return what would stand in a model's repository, texts by path; the Hub is not asked.
 
     Args:
         org: whose dataset repositories bear the tasks, as ``ORG/BENCHMARK``.
@@ -41,14 +41,10 @@ def plan_results(
         accept_data: whether a run may be over a part of the questions, or over data that are not known to be the
             authors', as the notes then say; never over the sample.
         source: the address where more about the runs is.
-
-    Returns:
-        The files' texts by path; and which runs hold nothing of them, a line each.
     """
     check_name(model)
     check_name(f"{org}/name")
     files: dict[str, str] = {}
-    left_out = []
     for folder in {part.resolve(): part for root in runs for part in run_folders(Path(root)) or [Path(root)]}.values():
         run = read_run(folder)
         unlike = _check(folder, run, accept_data)
@@ -56,12 +52,10 @@ def plan_results(
         if twice := files.keys() & own.keys():
             raise QuadragError(f"{folder} is the second run of {min(twice)}; name one of them")
         files |= own
-        if not own:
-            how = f"{run.config}, retriever {run.retriever}, judge {run.judge or 'none'}"
-            left_out.append(f"{folder} has no value of a task of {org}/{run.benchmark} ({how})")
     if not files:
-        raise QuadragError("; ".join(left_out))
-    return files, left_out
+        named = ", ".join(map(str, runs))
+        raise QuadragError(f"{named}: no run has the value of a task on the Hub; expected that of its eval.yaml")
+    return files
 
 
 def push_results(model: str, files: Mapping[str, str]) -> str | None:
@@ -83,26 +77,19 @@ def hide_places(text: str) -> str:
 
 def _check(folder: Path, run: RunRecord, accept_data: bool) -> list[str]:
     """Return in what the questions of a run are not the benchmark's own, all of them; raise where it is no result."""
+    if run.state != "finished" or run.has_note("invalid"):
+        raise QuadragError(f"{folder} is {run.stopped or run.state}, or INVALID; expected a finished run")
+    if run.whose is Provenance.SAMPLE or run.llm == "extractive":
+        raise QuadragError(f"{folder} is on the sample, or of no model (extractive); expected a model on real data")
     known = options_of(catalogue.config(run.benchmark, run.config))
     unlike = [f"answers to {run.coverage} questions"] if run.coverage else []
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
-    unlike += [
-        f"option {name}={value}"
-        for name, value in run.options.items()
-        if name in known and not name.endswith(("_file", "_dir"))
-    ]
+    own = [name for name in run.options if name in known and not name.endswith(("_file", "_dir"))]
+    unlike += [f"option {name}={run.options[name]}" for name in own]
     unlike += [f"{run.whose.value} data"] if run.whose is not Provenance.AUTHORS else []
-    faults = {
-        f"not finished ({run.stopped or run.state})": run.state != "finished",
-        "INVALID: too many of its items failed": run.has_note("invalid"),
-        "on the bundled sample, whose questions are made up": run.whose is Provenance.SAMPLE,
-        "of the extractive baseline, which is no model": run.llm == "extractive",
-        f"not of the benchmark's own questions ({'; '.join(unlike)}), which --accept-data allows": (
-            bool(unlike) and not accept_data
-        ),
-    }
-    if fault := next((fault for fault, there in faults.items() if there), None):
-        raise QuadragError(f"{folder} is {fault}; expected a finished run of a model on all the authors' questions")
+    if unlike and not accept_data:
+        what = f"not of all the authors' questions ({'; '.join(unlike)})"
+        raise QuadragError(f"{folder} is {what}; --accept-data allows it, and the notes then say so")
     return unlike
 
 

@@ -29,7 +29,7 @@ def plan(*runs, **options):
 
 
 def entries(*runs, **options):
-    return {path: yaml.safe_load(text)[0] for path, text in plan(*runs, **options)[0].items()}
+    return {path: yaml.safe_load(text)[0] for path, text in plan(*runs, **options).items()}
 
 
 def row_of(folder, split, metric, key, profile="official"):
@@ -88,8 +88,6 @@ def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
         "rgb-noise_robustness_en_noise_0.yaml",
         "rgb-noise_robustness_en_noise_40.yaml",
     ]
-    other, unjudged = plan(*named)[1]
-    assert str(runs / "all" / "none") in other and str(runs / "unjudged") in unjudged
     truth = row_of(runs / "crag", "public", "truthfulness", "truthfulness")
     assert found["crag-task_1_2-none.yaml"]["value"] == round(100 * truth["value"], 2)
     assert "judge another" in found["crag-task_1_2-none.yaml"]["notes"]
@@ -177,7 +175,7 @@ def test_results_are_one_pull_request(runs, monkeypatch, capsys):
     assert capsys.readouterr().out == f"https://hub/{MODEL}/discussions/1\n"
     ((name, asked),) = hub.calls
     assert (name, asked["create_pr"]) == ("upload_folder", True)
-    assert hub.files[MODEL] == {NOISE: plan(runs / "noise")[0][NOISE].encode()}
+    assert hub.files[MODEL] == {NOISE: plan(runs / "noise")[NOISE].encode()}
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
