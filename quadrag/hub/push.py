@@ -4,7 +4,6 @@ What differs is sent, and what was pushed once and is no part any more goes, as 
 Files of others stay. A repository is ours where it holds the manifest that every push leaves.
 """
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -107,10 +106,6 @@ def push(
 
 def open_client() -> Any:
     """Return a ``huggingface_hub.HfApi``, which finds endpoint, token and logins itself; nothing is asked yet."""
-    endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
-    if not re.match(r"https?://[^/@]+(/|$)", endpoint):
-        shown = re.sub(r"[^/]*@", "***@", endpoint)
-        raise QuadragError(f"HF_ENDPOINT is {shown!r}; expected http://HOST or https://HOST, or leave it out")
     from huggingface_hub import HfApi, get_session
 
     get_session().timeout = _SECONDS
@@ -140,7 +135,7 @@ def hub_errors(doing: str) -> Iterator[None]:
 
 def _hide_tokens(error: Exception) -> str:
     text = str(getattr(error, "server_message", None) or error) or type(error).__name__
-    return one_line(re.sub(r"\bhf_\w{8,}", "***", text), 300)
+    return one_line(re.sub(r"\bhf_\w{8,}|(?<=//)[^/@\s]+(?=@)", "***", text), 300)
 
 
 def _describe(planned: Repository) -> list[str]:

@@ -206,11 +206,3 @@ def test_tasks_are_of_the_hubs_form_the_catalogue_and_the_papers(benchmark):
     # Every config that a table of the paper needs has a task, and every task one of Inspect's.
     tabled = {name for original in (False, True) for name, _ in record.paper_runs(original)}
     assert tabled <= {task.config for task in tasks} <= {*list_configs(benchmark)}
-
-
-def test_a_repository_with_a_part_of_the_data_names_that_part():
-    there = {"noise_robustness_en": ["noise_0", "noise_80"], "negative_rejection_zh": ["test"], "elsewhere": ["test"]}
-    tasks = yaml.safe_load(write_eval_yaml("rgb", "ann", there))["tasks"]
-    named = ["noise_robustness_en_noise_0", "noise_robustness_en_noise_80", "negative_rejection_zh"]
-    assert [task["id"] for task in tasks] == named
-    assert write_eval_yaml("crag", "ann", {"qa": ["public"], "task_3": ["validation"]}) is None
