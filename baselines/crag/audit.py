@@ -12,7 +12,7 @@ from quadrag.records import Question
 from ..audit.audited import Audited
 from ..audit.checks import Golds, answers_in_questions, duplicate_questions
 from ..audit.finding import Fault, count_off, shorten
-from .language.dates import find_dates
+from .dates import find_dates
 
 
 def audit(audited: Audited) -> Iterator[Fault]:

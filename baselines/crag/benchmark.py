@@ -134,7 +134,7 @@ def asks_entities(task: Any) -> bool:
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
     """Build the one user message of a question; pieces stand on lines of their own."""
-    from .facts.calls import GRAPH
+    from .facts import GRAPH
 
     facts = [passage.text for passage in passages if passage.id.startswith(GRAPH)]
     pieces = [passage.text for passage in passages if not passage.id.startswith(GRAPH)]

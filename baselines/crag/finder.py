@@ -117,7 +117,7 @@ class PageFinder:
 
     def _ask_for_entities(self, questions: Sequence[Question], llm: Any, prompts: Prompts) -> dict[Key, Any]:
         """Have a model name the entities of all questions; where its reply cannot be read there are none."""
-        from .language.entities import messages, read
+        from .entities import messages, read
 
         chats = [messages(question, prompts) for question in questions]
         try:
@@ -142,7 +142,7 @@ class PageFinder:
     def _find_facts(self, question: Question, entities: Any) -> list[Passage]:
         from quadrag.kg.clock import at
 
-        from .facts.find import find_facts
+        from .facts import find_facts
 
         when = question.slots["query_time"]
         graph = self._graph if self._options["later"] == "show" else at(self._graph, when)
