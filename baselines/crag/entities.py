@@ -14,9 +14,9 @@ import json_repair
 import yaml
 
 from quadrag.metrics._shared.slots import fill
+from quadrag.prompts import Prompts
 from quadrag.records import Question
 
-from ..core.prompts import Prompts
 from .dates import MOST, find_dates
 
 _WORDS = yaml.safe_load(Path(__file__).with_name("entities.yaml").read_text(encoding="utf-8"))
