@@ -19,8 +19,7 @@ APPLICATION = 0x51524B47  # "QRKG"
 VERSION = 1
 _TOP = 10  # results of a fuzzy search, as upstream
 
-Tick = Callable[[int], None]  # told now and then how many rows of a file are done
-Load = Callable[[sqlite3.Connection, list[Path], Tick], None]
+Load = Callable[[sqlite3.Connection, list[Path]], None]
 
 
 class Part(NamedTuple):
@@ -50,7 +49,7 @@ def dump(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]], tick: Tick) -> None:
+def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]]) -> None:
     """Fill `table` with names, ids and JSON, numbered; of a repeated name the last value has the first's place."""
     db.execute(
         f"CREATE TABLE IF NOT EXISTS {table} (n INTEGER PRIMARY KEY, name UNIQUE NOT NULL, id INTEGER, value TEXT)"
@@ -59,10 +58,7 @@ def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]
         f"INSERT INTO {table} VALUES ((SELECT ifnull(max(n) + 1, 0) FROM {table}), ?, ?, ?) "
         "ON CONFLICT (name) DO UPDATE SET id = excluded.id, value = excluded.value"
     )
-    for count, (name, number, value) in enumerate(rows, 1):
-        db.execute(statement, (key(name), number, value))
-        if count % 10_000 == 0:
-            tick(count)
+    db.executemany(statement, ((key(name), number, value) for name, number, value in rows))
 
 
 def index_in_order(db: sqlite3.Connection, table: str, ties: Ties | None = None) -> None:

@@ -82,7 +82,7 @@ RANKS, ALL = "music_get_billboard_rank_date", "music_grammy_get_all_awarded_arti
     [
         ("open_get_entity", {"query": "Florida"}, ("Florida",)),
         ("open_get_entity", '{"query": "Florida"}', ("Florida",)),
-        (IDS, {"query": "100"}, ("100",)),
+        (IDS, {"query": "100"}, (100,)),
         (IDS, {"query": 100}, (100,)),
         (RANKS, {"date": None, "rank": 1}, (1, None)),
         (RANKS, {"date": "2024-02-28", "rank": 1}, (1, "2024-02-28")),
