@@ -27,8 +27,9 @@ PROMPT_SCHEMA: str = _WORDS["schema"]
 _NAMES = 12  # of one field
 _LONGEST = 200  # characters of a name
 _MENDED = 4_000  # characters of a reply that is nearly JSON
-_NOTHING = frozenset(("", "none", "null", "n/a", "unknown", "nan", "-"))
+_NOTHING = frozenset(("", "none", "null", "n/a", "unknown", "nan", "inf", "-"))
 _SYMBOL = re.compile(r"[A-Z]{1,6}(?:[.-][A-Z]{1,2})?")
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")  # it would end a text between single quotation marks
 _TIME = re.compile(r"\b([01]?[0-9]|2[0-3]):([0-5][0-9])\s*([ap]?)", re.ASCII | re.I)
 
 
@@ -77,7 +78,7 @@ def read(reply: str) -> Entities | None:
     has a wrong type or is no name, date or number is left out.
     """
     try:
-        mended = json_repair.loads(reply[:_MENDED])
+        mended = json_repair.loads(_APOSTROPHE.sub("\ue000", reply[:_MENDED]))
         objects = [fields for value in (mended if isinstance(mended, list) else [mended]) for fields in _fields(value)]
         texts = {name: list(_texts(value)) for name, value in objects[-1].items()} if objects else None
     except (ValueError, RecursionError):
@@ -86,7 +87,11 @@ def read(reply: str) -> Entities | None:
         return None
     domain = next(iter(texts.get("domain", ())), "").lower()
     domain = _DOMAIN_ALIASES.get(domain, domain)
-    ranks = [int(number) for text in texts.get("ranks", ()) for number in re.findall(r"[0-9]{1,3}", text)]
+    ranks = [
+        int(number)
+        for text in texts.get("ranks", ())
+        for number in re.findall(r"(?<![-.0-9])[0-9]{1,3}(?![.0-9])", text)
+    ]
     return Entities(
         domain=domain if domain in DOMAINS else None,
         tickers=_unique(symbol for text in texts.get("tickers", ()) if (symbol := _symbol(text))),
@@ -123,6 +128,7 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         # A half of a surrogate pair can neither be looked up nor sent to a model.
         text = " ".join(str(value)[:1000].encode("utf-8", "ignore").decode().replace("\0", " ").split())
+        text = text.replace("\ue000", "'")
         if text.lower() not in _NOTHING and len(text) <= _LONGEST:
             yield text
 

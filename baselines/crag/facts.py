@@ -115,7 +115,8 @@ class _Facts:
     def _add_named(self, domain: str, field: str, entry: Any) -> None:
         for asked in self._names(domain, field):
             found = [name for name in self._ask(entry["search"], asked) or () if "(disambig" not in name]
-            for name in nearest(asked, found):
+            # The search cannot find common words, which may be a name all the same.
+            for name in nearest(asked, found) or {asked} & {*getattr(self._entities, field)}:
                 self._call(entry["functions"], name, name)
                 self._add_charts(entry.get("charts", {}), name)
 
@@ -236,8 +237,10 @@ class _Facts:
             kept = {key: part for key, part in parts.items() if part not in _EMPTY}
             return dict(sorted(kept.items(), key=lambda item: -self._overlap(f"{item[0]} {item[1]}")))
         if isinstance(value, list | tuple):
-            kept = [part for each in value if (part := self._shape(each)) not in _EMPTY]
-            return sorted(kept, key=lambda part: -self._overlap(str(part)))[:ROWS]
+            members = [part for each in value if (part := self._shape(each)) not in ({}, [])]
+            if len(members) > ROWS or any(isinstance(part, dict) for part in members):  # else their order may say much
+                members.sort(key=lambda part: -self._overlap(str(part)))
+            return members[:ROWS] if any(part not in _EMPTY for part in members) else None
         if isinstance(value, str):
             return " ".join(value.split())[:_TEXT]
         return self._number(value, label) if isinstance(value, int | float) and not isinstance(value, bool) else value
@@ -298,10 +301,10 @@ def nearest(asked: str, found: Iterable[str], plain: Callable[[str], str] = str)
 
 
 def _rows(table: Any) -> list[Row]:
-    if not isinstance(table, dict) or not table:
-        return []
-    labels = next(iter(table.values()))
-    return [{"row": label, **{name: cells.get(label) for name, cells in table.items()}} for label in labels]
+    """Turn a table of columns into rows, each with its label where that says more than a number."""
+    labels = next(iter(table.values())) if isinstance(table, dict) and table else ()
+    rows = [{name: cells.get(label) for name, cells in table.items()} for label in labels]
+    return [row if label.isdecimal() else {"row": label, **row} for label, row in zip(labels, rows, strict=True)]
 
 
 def _date(row: Row) -> str:

@@ -8,7 +8,7 @@ from chat_server import Rule
 from crag_runs import SAMPLE, lines, questions
 from specs import spec_file
 
-from quadrag.baselines.crag.language.entities import PROMPT_SCHEMA
+from quadrag.baselines.crag.entities import PROMPT_SCHEMA
 from quadrag.baselines.crag.scripted import SampleEntities
 from quadrag.results.record import read_run
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.baselines.crag.kg.pickled_files import Frame, read_items, read_stored, read_table
-from quadrag.baselines.crag.kg.restricted_pickle import ADMITTED, Global, StandIn, Refused, read
+from quadrag.baselines.crag.kg.restricted_pickle import ADMITTED, Global, Refused, StandIn, read
 from quadrag.errors import QuadragError
 
 PANDAS_2 = json.loads((Path(__file__).parent / "frames_pandas2.json").read_text(encoding="utf-8"))
