@@ -23,7 +23,7 @@ from .dates import find_dates
 from .entities import Entities
 from .kg.clock import parse
 from .kg.graph import Graph
-from .kg.names import normalise
+from .kg.search import normalise
 
 GRAPH = "kg/"  # what the id of a passage from the graph begins with
 _TABLE: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("facts.yaml").read_text(encoding="utf-8"))

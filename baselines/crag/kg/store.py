@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 
-from .names import normalise
-from .search import Search, Ties, Variant, write
+from .search import Search, Ties, Variant, normalise, write
 
 APPLICATION = 0x51524B47  # "QRKG"
 VERSION = 1
@@ -94,18 +93,13 @@ class Store:
         if not self.path.is_file():
             raise QuadragError(f"no knowledge graph {str(path)!r}; build one: quadrag kg build SRC {path}")
         try:
-            application = self._db.execute("PRAGMA application_id").fetchone()[0]
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            marks = [self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             self.tables = frozenset(name for (name,) in self._db.execute("SELECT name FROM sqlite_master"))
-        except sqlite3.Error as error:
+        except sqlite3.Error:
+            marks = []
+        if marks != [APPLICATION, VERSION]:
             self.close()
-            raise QuadragError(f"{self.path} is no knowledge graph ({error}); build one: quadrag kg build") from None
-        if application != APPLICATION or version != VERSION:
-            self.close()
-            found = f"version {version}" if application == APPLICATION else "another SQLite file"
-            raise QuadragError(
-                f"{self.path} is {found}; expected a knowledge graph of version {VERSION}: run quadrag kg build"
-            )
+            raise QuadragError(f"{self.path} is no knowledge graph of version {VERSION}; build one: quadrag kg build")
 
     @property
     def _db(self) -> sqlite3.Connection:

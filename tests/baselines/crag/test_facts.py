@@ -38,7 +38,7 @@ def entities_of(case: dict[str, Any]) -> Entities:
 
 def scripted(query: str) -> Entities:
     """What the scripted model of the demo says of a question."""
-    return read(SampleEntities()([[{"role": "user", "content": f"Question: {query}"}]])[0])
+    return read(SampleEntities().complete([[{"role": "user", "content": f"Question: {query}"}]])[0].text)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["query"][:60])

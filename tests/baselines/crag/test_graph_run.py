@@ -29,7 +29,7 @@ def found(folder="a"):
 def knowing(server):
     """The model k finds the entities of every question of the sample."""
     for question in questions().values():
-        reply = SampleEntities()([[{"role": "user", "content": f"Question: {question.query}"}]])[0]
+        reply = SampleEntities().complete([[{"role": "user", "content": f"Question: {question.query}"}]])[0].text
         server.rules.append(Rule("reply", match=f"Question: {question.query}", model="k", message={"content": reply}))
     return ("--entity-llm", f"{server.url}#k")
 
