@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from quadrag.metrics._shared.fold import fold
 from quadrag.reporting.cells import interval_cell
 from quadrag.reporting.notes import INTERVALS
-from quadrag.reporting.table import Grid, Line
+from quadrag.reporting.table import Row, Table
 from quadrag.retrieval import webpage
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, summarise_all
 
@@ -75,14 +75,14 @@ def _item(question: PageSearch, way: str, cut: int) -> Item:
     return Item(question.id, value, NOT_APPLICABLE if value is None else None)
 
 
-def recall_grid(questions: Sequence[PageSearch], cuts: Sequence[int], source: str) -> Grid:
+def recall_table(questions: Sequence[PageSearch], cuts: Sequence[int], source: str) -> Table:
     """Make the table: a row per number of pages, a column per way."""
     means = {(way, cut): mean for way, cut, mean in recall_at(questions, cuts)}
     applicable = sum(question.applicable for question in questions)
     lines = []
     for cut in cuts:
         here = [means[way, cut] for way in _HEADS]
-        lines.append(Line(str(cut), [interval_cell(mean.value, mean.interval, applicable) for mean in here]))
+        lines.append(Row(str(cut), [interval_cell(mean.value, mean.interval, applicable) for mean in here]))
     notes: list[Any] = [
         f"Percent of questions. On: {source}.",
         INTERVALS,
@@ -92,7 +92,7 @@ def recall_grid(questions: Sequence[PageSearch], cuts: Sequence[int], source: st
         "invalid question, I don't know, nan or blank, and they do not count.",
     ]
     notes += [_DRAWN] * (max(question.pages for question in questions) <= 5)
-    return Grid("Figure 2. Search recall by number of pages", "first pages", list(_HEADS.values()), lines, notes)
+    return Table("Figure 2. Search recall by number of pages", "first pages", list(_HEADS.values()), lines, notes)
 
 
 def recall_file(questions: Sequence[PageSearch], cuts: Sequence[int], source: str) -> dict[str, Any]:

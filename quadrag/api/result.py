@@ -17,7 +17,7 @@ from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
 from quadrag.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.reporting.facts import tell_kept, tell_reused
-from quadrag.reporting.language import pick_notes, translate_grid
+from quadrag.reporting.language import pick_notes, translate_table
 from quadrag.reporting.messages import say_invalid, say_item, say_score
 from quadrag.reporting.names import number_of
 from quadrag.reporting.page.page import make_environment, write_page
@@ -25,13 +25,13 @@ from quadrag.reporting.question_text import DisplayOptions, write_items
 from quadrag.reporting.questions import ItemFilter, RunReader
 from quadrag.reporting.run_tables import tabulate_run
 from quadrag.reporting.summary import show_runs
-from quadrag.reporting.table import Grid
-from quadrag.reporting.text import print_grids
+from quadrag.reporting.table import Table
+from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
 from quadrag.results import score as results
 from quadrag.results.items import FAILED, read_items
 from quadrag.results.note import Level, Note, NoteCode
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import ScoreKey, Status
 from quadrag.results.selection import is_whole, pick_headlines, pool_rows
 from quadrag.run.finished import read_runs
@@ -130,11 +130,11 @@ class Evaluation(Mapping[str, Score]):
         labels: ``en`` or ``zh``, the language in which it is shown.
     """
 
-    def __init__(self, result: Result, labels: str = LANGUAGES[0]) -> None:
+    def __init__(self, result: Run, labels: str = LANGUAGES[0]) -> None:
         """Take a run's result."""
         self.result = result
         self.folder = Path(result.folder or "")
-        self.profile = result.run.profile
+        self.profile = result.record.profile
         self.labels = labels
 
     def __getitem__(self, name: str) -> Score:
@@ -167,12 +167,12 @@ class Evaluation(Mapping[str, Score]):
     @property
     def name(self) -> str:
         """What was measured; measured again into a folder of its own it has the folder's number, as ``rag-2``."""
-        return f"{self.result.run.llm}{number_of(self.result)}"
+        return f"{self.result.record.llm}{number_of(self.result)}"
 
     @property
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
-        run, stopped = self.result.run, self.result.stopped
+        run, stopped = self.result.record, self.result.stopped
         return [*([stopped] if stopped and not run.dead_judge else []), *say_invalid(run, python=True)]
 
     @property
@@ -183,7 +183,7 @@ class Evaluation(Mapping[str, Score]):
     @property
     def notes(self) -> list[str]:
         """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
-        return pick_notes(translate_grid(self._tables()[0], self.labels, python=True).notes, Level.WARNING)
+        return pick_notes(translate_table(self._tables()[0], self.labels, python=True).notes, Level.WARNING)
 
     @entrance
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
@@ -238,7 +238,7 @@ class Evaluation(Mapping[str, Score]):
             wanted = ItemFilter(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
             return
-        print_grids(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
+        print_tables(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
         write(f"\n{self.folder / PAGE}")
 
     @entrance
@@ -281,14 +281,14 @@ class Evaluation(Mapping[str, Score]):
             if texts:
                 question, answer = self.reader.questions[key], self.result.texts.get(place)
                 row |= {"query": question.query, "answer": answer, "gold": question.references}
-            failure = self.result.run.failures.get("/".join((*key, str(item["sample"]))))
+            failure = self.result.record.failures.get("/".join((*key, str(item["sample"]))))
             answered, reasons = self.result.texts.get(place) is not None, dict[str, None]()
             for name, entry in item.items():
                 if isinstance(entry, Mapping):
                     row[name] = entry.get(self.profile)
                     if reason := (entry.get("reason") or {}).get(self.profile):
                         failed = failure and reason in FAILED
-                        said = say_item(name, reason, self.result.run, answered)
+                        said = say_item(name, reason, self.result.record, answered)
                         reasons[f"{reason}: {failure}" if failed else said] = None
             rows.append({**row, "unscored": ", ".join(reasons) or None})
         frame = pandas.DataFrame(clean(rows)).rename(columns=self._names)
@@ -301,7 +301,7 @@ class Evaluation(Mapping[str, Score]):
     def _profiles(self) -> list[str]:
         return [self.profile, *(other for other in PROFILES if other != self.profile)]
 
-    def _tables(self, verbose: bool = False) -> list[Grid]:
+    def _tables(self, verbose: bool = False) -> list[Table]:
         """Make what the command prints, with what of it is kept on top."""
         grids, run = show_runs([self.result], self._profiles, self.labels, verbose), [self.result]
         kept = filter(None, (tell_kept(run), *tell_reused(run)))
@@ -388,12 +388,12 @@ def type_reasons(frame: Any, *columns: str) -> Any:
     return frame.assign(**{name: frame[name].astype(object).where(frame[name].notna(), None) for name in columns})
 
 
-def to_text(grids: Sequence[Grid], language: str) -> str:
+def to_text(grids: Sequence[Table], language: str) -> str:
     """Draw tables as a terminal has them."""
-    return clean("".join(draw_text(translate_grid(grid, language, python=True)) for grid in grids).strip("\n"))
+    return clean("".join(draw_text(translate_table(grid, language, python=True)) for grid in grids).strip("\n"))
 
 
-def to_html(grids: Sequence[Grid], language: str, page: str = "") -> str:
+def to_html(grids: Sequence[Table], language: str, page: str = "") -> str:
     """Draw tables as the page does, for a notebook, with a link to the page."""
-    shown = [translate_grid(grid, language, python=True) for grid in grids]
+    shown = [translate_table(grid, language, python=True) for grid in grids]
     return clean(make_environment().get_template("notebook.html").render(grids=shown, page=page))

@@ -29,7 +29,7 @@ from quadrag.results.compare import (
     record_at,
 )
 from quadrag.results.note import Level, Note, NoteCode, group_notes
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Place, Score, Status
 from quadrag.results.selection import is_whole, pool_rows
 from quadrag.stats import Pair
@@ -38,14 +38,14 @@ from .cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, va
 from .messages import say
 from .notes import note_lower, note_units
 from .run_notes import note_validity
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table
-Runs = Sequence[tuple[str, Result]]
+Runs = Sequence[tuple[str, Run]]
 
 
-def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = False) -> Grid:
+def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = False) -> Table:
     """Compare named runs with the first of them.
 
     Args:
@@ -57,7 +57,7 @@ def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = Fa
     return comparison_table(compare(base, others, profile, every), [name for name, _ in runs], every)
 
 
-def comparison_table(comparison: Comparison, names: Sequence[str], every: bool = False) -> Grid:
+def comparison_table(comparison: Comparison, names: Sequence[str], every: bool = False) -> Table:
     """Make the table of runs compared: a line for each score and run, with what the run differs by from the first one.
 
     Of three runs or more the best stands first, and unless `every` line is asked for a score of several splits stands
@@ -71,19 +71,19 @@ def comparison_table(comparison: Comparison, names: Sequence[str], every: bool =
         shown = [one for one in shown if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
         shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
     labels = name_places([one.place for one in shown])
-    lines: list[Line] = []
+    lines: list[Row] = []
     for place, label in labels.items():
         here = [one for one in shown if one.place == place]
         if several:
-            lines.append(Line(label, [Cell("")] * 5, rule=bool(lines)))
+            lines.append(Row(label, [Cell("")] * 5, rule=bool(lines)))
             here.sort(key=_rank)
-        lines += [Line(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
+        lines += [Row(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
     shared = [{one.place[at] for one in shown} for at in range(2)]
-    of = " ".join([comparison.runs[0].run.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
+    of = " ".join([comparison.runs[0].record.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
     others = ", ".join([*called[1 : _SHOWN + 1], *["…"] * (len(called) > _SHOWN + 1)])
     heads = [called[0], "value" if several else called[1], "difference", "n", "verdict"]
     notes = check_comparison(comparison, called)
-    return Grid(f"{others} − {called[0]}, {of}", "metric", heads, lines, notes, "forest", names=called)
+    return Table(f"{others} − {called[0]}, {of}", "metric", heads, lines, notes, "forest", names=called)
 
 
 def _rank(one: Difference) -> tuple[bool, float]:
@@ -215,9 +215,7 @@ def _check_profile(one: Difference, profile: str, name: str, label: str) -> Iter
             yield Note(NoteCode.PROFILE_DISAGREES, {"profile": other, "said": said})
 
 
-def _check_length(
-    first: Result, second: Result, told: Sequence[Difference], labels: Mapping[Place, str]
-) -> Iterator[Note]:
+def _check_length(first: Run, second: Run, told: Sequence[Difference], labels: Mapping[Place, str]) -> Iterator[Note]:
     """Say that the answers of the better run are much longer, where more text can only raise a metric."""
     lengths: dict[str, list[int]] = {}  # of both runs' answers, by config
     for at, one in first.texts.items():
@@ -250,7 +248,7 @@ def _check_missing(
         yield Note(NoteCode.NOT_COMPARED, {**params, **({"level": Level.HEADLINE} if loud else {})})
 
 
-def explain_missing(one: Difference, called: Sequence[str], runs: Sequence[Result]) -> Note:
+def explain_missing(one: Difference, called: Sequence[str], runs: Sequence[Run]) -> Note:
     """Say why a score of a run is not compared."""
     kind = "judged" if one.reason is Reason.ONLY_ONE and one.record.needs == "judge" else str(one.reason)
     about = [name for name, is_it in zip((called[0], called[one.run]), one.about, strict=True) if is_it]
@@ -273,13 +271,13 @@ def refuse_same(names: Sequence[str]) -> None:
             raise QuadragError(f"nothing to compare: {twice}; name another one")
 
 
-def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
+def refuse_apart(runs: Sequence[tuple[str, Sequence[Run]]]) -> None:
     """Refuse to compare runs of different benchmarks, or runs of which no two have a split in common.
 
     Raises:
         QuadragError: they are such runs.
     """
-    made = [[result.run for result in results] for _, results in runs]
+    made = [[result.record for result in results] for _, results in runs]
     tasks = [[f"{one.benchmark} {one.config} {split}" for one in records for split in one.splits] for records in made]
     mixed = len({one.benchmark for records in made for one in records}) > 1
     if mixed or all({*one}.isdisjoint(other) for one, other in combinations(tasks, 2)):
@@ -294,7 +292,7 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
 def check_gate(
     compared: Sequence[Comparison],
     names: Sequence[str],
-    last: Sequence[Result],
+    last: Sequence[Run],
     least: Mapping[str, float],
     profile: str,
 ) -> None:
@@ -342,7 +340,7 @@ def check_gate(
         raise GateFailed("; ".join(invalid or failed), 3 if invalid else 4)
 
 
-def _match_scores(results: Sequence[Result], name: str, profile: str) -> list[Score]:
+def _match_scores(results: Sequence[Run], name: str, profile: str) -> list[Score]:
     rows: list[Score] = []
     for result in results:
         own = result.whole(profile)

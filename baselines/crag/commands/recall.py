@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     where = f"{arguments.config} {arguments.split}, {source.text}"
     if arguments.out:
         write_text(Path(arguments.out), dumps(recall.recall_file(questions, cuts, where)) + "\n")
-    grid = recall.recall_grid(questions, cuts, where)
+    grid = recall.recall_table(questions, cuts, where)
     grid.notes += [recall.PUBLISHED] * (source.provenance is not Provenance.OWN)
     print_tables(arguments, [grid])
     if arguments.out:

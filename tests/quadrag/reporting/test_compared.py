@@ -17,20 +17,20 @@ from quadrag.reporting.comparison import check_gate, name_runs, tabulate_compari
 from quadrag.reporting.merged import merge_runs
 from quadrag.results.compare import Difference, Reason, compare, find_doubt, list_gains
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.stats import Interval
 
 JUDGED = "ragquesteval.precision"
 HIGH = {"metric": "rgb_accuracy", "key": "accuracy"}
 
 
-def differences(*runs: Result, **more: Any) -> dict[str, Difference]:
+def differences(*runs: Run, **more: Any) -> dict[str, Difference]:
     """The differences of a second run by split and key."""
     found = compare(runs[0], runs[1:], **more).differences
     return {f"{one.place[1]}/{one.place[3]}": one for one in found}
 
 
-def notes(*runs: Result) -> dict[NoteCode, Note]:
+def notes(*runs: Run) -> dict[NoteCode, Note]:
     named = [(name, one) for name, one in zip("ABC", runs, strict=False)]
     return {note.code: note for note in tabulate_comparison(named).notes if isinstance(note, Note)}
 
@@ -43,7 +43,7 @@ def test_the_paired_difference_worked_by_hand() -> None:
     assert found.values == (0.25, 0.75) and found.verdict == "not decided" and found.changes == (4, 0, 4)
     assert found.pair and found.pair.p == 0.0625 and found.pair.difference == 0.5
     assert found.pair.interval == pytest.approx((0.4 - 1.96 * error, 0.4 + 1.96 * error), abs=1e-4)
-    (line,) = tabulate_comparison([("A", first), ("B", second)]).lines
+    (line,) = tabulate_comparison([("A", first), ("B", second)]).rows
     assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "8", "not decided"]
 
 
@@ -70,7 +70,7 @@ def test_each_verdict(first: Any, second: Any, metric: str, key: str, wanted: An
 def test_holms_rule_counts_what_mirrors_once_and_neither_ties_nor_lengths() -> None:
     wrong = [-1] * 20
 
-    def times(first: Result, *others: Result) -> set[int]:
+    def times(first: Run, *others: Run) -> set[int]:
         return {round(one.pair.decisive / one.pair.p) for one in compare(first, others).differences if one.pair}
 
     assert times(graded(wrong), graded([1] * 6 + wrong[6:])) == {1}, "one question asked thrice"
@@ -198,12 +198,12 @@ def test_much_longer_answers_are_noted_where_a_metric_rises_with_them(lengths, v
 
 def judged(
     value: float, text: str = "A", judge: str | None = "m", service: str | None = None, prompt: str | None = None
-) -> Result:
+) -> Run:
     """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
     metrics = (run([value] * 40, metric="ragquesteval", key="precision", text=text), run([value] * 40))
     found = together(*metrics)
     judging = {"judges": [{"model": judge, "service": service, "parameters": {}}], "prompt": prompt} if judge else {}
-    found.run = replace(found.run, judge=judge, judging=judging)
+    found.record = replace(found.record, judge=judge, judging=judging)
     return found
 
 
@@ -222,7 +222,7 @@ HERE, THERE = "http://a/v1", "http://b/v1"
         (judged(0.1), None),
     ],
 )
-def test_verdicts_that_do_not_tell_which_answers_are_better(second: Result, why: Reason | None) -> None:
+def test_verdicts_that_do_not_tell_which_answers_are_better(second: Run, why: Reason | None) -> None:
     found = differences(judged(0.1, service=HERE), second)
     assert found["test/precision"].reason == why and bool(found["test/precision"].pair) == (why is None)
     same = second.items == judged(0.1).items
@@ -236,24 +236,24 @@ def odd(code: str, key: str) -> dict[str, Any]:
 
 def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
     constant, other = judged(0.9, "B"), judged(0.1)
-    constant.run.notes = [odd("judge_constant", JUDGED)]
+    constant.record.notes = [odd("judge_constant", JUDGED)]
     assert find_doubt(other, constant, JUDGED) is find_doubt(constant, constant, JUDGED) is Reason.JUDGE_CONSTANT
     other.items[0][JUDGED] = {"official": 0.9}
     assert find_doubt(other, constant, JUDGED) is None, "a judge that says more than one thing may be right each time"
     other.items[0][JUDGED]["ruled"] = ["official"]
     assert find_doubt(other, constant, JUDGED), "a rule said so"
-    constant.run.notes = [odd("judge_constant", "error_detection.error_detection_judged")]
+    constant.record.notes = [odd("judge_constant", "error_detection.error_detection_judged")]
     assert find_doubt(constant, constant, "error_detection.error_correction"), "what there is to correct it said"
     assert find_doubt(constant, constant, "error_detection.error_detection") is None, "that is by a phrase"
     doubtful = judged(0.9, "C")
-    doubtful.run.notes = [odd("judge_doubtful", JUDGED)]
+    doubtful.record.notes = [odd("judge_doubtful", JUDGED)]
     assert find_doubt(judged(0.1), doubtful, JUDGED) is Reason.JUDGE_DOUBTFUL
 
 
 def test_what_was_discredited_is_marked() -> None:
     one = judged(0.9, "B")
     one.scores = [*map(discredit, one.scores)]
-    lines = {line.label: line.cells for line in tabulate_comparison([("A", one), ("B", one)]).lines}
+    lines = {line.label: line.cells for line in tabulate_comparison([("A", one), ("B", one)]).rows}
     assert [cell.text for cell in lines["rouge_l"][:2]] == ["90.0!", "90.0!"]
 
 
@@ -283,14 +283,14 @@ def test_of_three_runs_each_is_compared_with_the_first() -> None:
     lost = lose(run([0.1] * 20), "test", "rouge_l")
     grid = tabulate_comparison([("poor", poor), ("lost", lost), ("good", good)])
     wanted = [("good", "36.0", "+16.0", "better"), ("lost", "INVALID", "–", "not compared")]
-    lines = [(line.label.strip(), *(line.cells[at].text for at in (1, 2, 4))) for line in grid.lines[1:]]
+    lines = [(line.label.strip(), *(line.cells[at].text for at in (1, 2, 4))) for line in grid.rows[1:]]
     assert grid.columns[0] == "poor" and lines == wanted
 
 
 def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> None:
     grades = [[-1] * 20, [1] * 6 + [-1] * 14, [1] * 12 + [-1] * 8]
     grid = tabulate_comparison(list(zip("xyz", map(graded, grades), strict=True)))
-    assert [line.label.strip() for line in grid.lines if line.cells[1].text] == ["z", "y"] * 3
+    assert [line.label.strip() for line in grid.rows if line.cells[1].text] == ["z", "y"] * 3
     pairs = [one.pair for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
     assert len(pairs) == 3 and all(pair and pair.p_holm == 2 * pair.p for pair in pairs)
     same = [run([0.5] * 10, text=text) for text in "xyx"]
@@ -307,7 +307,7 @@ def test_verdicts_go_by_one_p_adjusted_by_holms_rule() -> None:
     assert found["all 5 splits"].verdict == "better" and found["all 5 splits"].pair.difference == pytest.approx(0.25)
     decisive = {split: (found[split].verdict, round(found[split].pair.decisive, 3)) for split in won}
     assert decisive == {"noise_60": ("better", 0.01), "noise_80": ("not decided", 0.062)}
-    lines = {line.label: line.cells for line in tabulate_comparison([("a", first), ("b", second)]).lines}
+    lines = {line.label: line.cells for line in tabulate_comparison([("a", first), ("b", second)]).rows}
     sure = [label for label, each in lines.items() if each[2].figure and each[2].figure.sure]
     assert sure == ["all 5 splits/accuracy", "noise_60/accuracy"]
 
