@@ -35,16 +35,15 @@ def read_weights(path: str) -> Mapping[str, Any]:
 
 
 def _is_table(value: Any) -> bool:
-    numbers = value.values() if isinstance(value, dict) and value else (None,)
+    numbers: list[Any] = list(value.values()) if isinstance(value, dict) and value else [-1]
     return all(type(one) in (int, float) and math.isfinite(one) and one >= 0 for one in numbers)
 
 
 def weight_of(weights: Mapping[str, Any], question: Question) -> float | None:
     """Return the weight of a question's type, in its domain; None where there is none."""
-    by_domain = isinstance(next(iter(weights.values())), dict)
-    table = weights.get(question.slices.get("domain", ""), {}) if by_domain else weights
-    weight = table.get(question.slices.get("question_type"))
-    return None if weight is None or "domain" not in question.slices else float(weight)
+    domain, kind = (question.slices.get(name, "") for name in ("domain", "question_type"))
+    table = weights.get(domain, {}) if isinstance(next(iter(weights.values())), dict) else weights
+    return float(table[kind]) if domain and kind in table else None
 
 
 def read_ratings(path: str) -> dict[Place, str]:

@@ -31,7 +31,7 @@ _DELETED = str.maketrans("_", " ", string.punctuation.replace("_", ""))
 
 
 def normalise(text: str) -> str:
-    """Bring a name into the form in which names are compared, accents and width as they are: ``O'Brien`` is ``obrien``."""
+    """Bring a name into the form in which names are compared; accents and width stay."""
     return " ".join(terms(text))
 
 
