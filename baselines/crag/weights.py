@@ -24,17 +24,26 @@ def read_weights(path: str) -> Mapping[str, Any]:
         content = Path(path).expanduser().read_bytes()
     except OSError as error:
         raise QuadragError(f"cannot read weights from {path} ({error.strerror})") from None
-    found = parse_yaml(content, path, "weights by question type")
+    weights = parse_yaml(content, path, "weights by question type")
+    tables = list(weights.values()) if isinstance(weights, dict) else [None]
+    tables = tables if any(isinstance(table, dict) for table in tables) else [weights]
+    if not (tables and all(map(_is_table, tables))):
+        raise QuadragError(
+            f"{path} holds no weights; expected {{question type: number}}, or {{domain: {{type: number}}}}"
+        )
+    return dict(weights)
 
-    def weighs(value: Any) -> bool:
-        return type(value) in (int, float) and math.isfinite(value) and value >= 0
 
-    def mapped(value: Any) -> bool:
-        return isinstance(value, dict) and bool(value) and all(map(weighs, value.values()))
+def _is_table(value: Any) -> bool:
+    numbers: list[Any] = list(value.values()) if isinstance(value, dict) and value else [-1]
+    return all(type(one) in (int, float) and math.isfinite(one) and one >= 0 for one in numbers)
 
-    if mapped(found) or (isinstance(found, dict) and found and all(map(mapped, found.values()))):
-        return dict(found)
-    raise QuadragError(f"{path} holds no weights; expected {{question type: number}}, or {{domain: {{type: number}}}}")
+
+def weight_of(weights: Mapping[str, Any], question: Question) -> float | None:
+    """Return the weight of a question's type, in its domain; None where there is none."""
+    domain, kind = (question.slices.get(name, "") for name in ("domain", "question_type"))
+    table = weights.get(domain, {}) if isinstance(next(iter(weights.values())), dict) else weights
+    return float(table[kind]) if domain and kind in table else None
 
 
 def read_ratings(path: str) -> dict[Place, str]:
@@ -46,26 +55,25 @@ def read_ratings(path: str) -> dict[Place, str]:
     for where, row in read_sheet(Path(path).expanduser(), "id", "rating").lines:
         split, name, sample = row.get("split", "").strip(), row["id"].strip(), row.get("sample", "").strip() or "0"
         rating = row["rating"].strip().lower()
-        if not name or not re.fullmatch(r"\d{1,9}", sample) or rating not in ("", *RATINGS):
+        whole = re.fullmatch(r"\d{1,9}", sample)
+        place = (split, name, int(sample) if whole else 0)
+        if not name or not whole or rating not in ("", *RATINGS) or place in ratings:
             raise QuadragError(
-                f"{where}: id {name!r:.60}, sample {sample!r:.60}, rating {rating!r:.60}; expected an id, a whole "
-                f"number, and one of {', '.join(RATINGS)}, or none"
+                f"{where}: id {name!r:.60}, sample {sample!r:.60}, rating {rating!r:.60}; expected each answer once: "
+                f"an id, a whole number, and one of {', '.join(RATINGS)}, or none"
             )
-        if (split, name, int(sample)) in ratings:
-            raise QuadragError(f"{where} names {name!r} again; expected each answer once")
-        ratings[split, name, int(sample)] = rating
+        ratings[place] = rating
     return ratings
 
 
 def rate_questions(questions: Sequence[Question], path: str) -> list[str | None]:
     """Return the ratings of the answers to these questions, of which each stands there once a sample."""
-    ratings = read_ratings(path)
+    ratings, rated = read_ratings(path), []
     samples: Counter[str] = Counter()
-    found = []
     for question in questions:
         place = question.id, samples[question.id]
-        found.append(ratings.get((question.split, *place)) or ratings.get(("", *place)) or None)
+        rated.append(ratings.get((question.split, *place)) or ratings.get(("", *place)) or None)
         samples[question.id] += 1
-    if not any(found):
+    if not any(rated):
         raise QuadragError(f"{path} rates none of {len(questions)} answers; expected their ids in the column id")
-    return found
+    return rated

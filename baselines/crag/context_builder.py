@@ -8,12 +8,11 @@ token. What a prompt puts around and between passages is not counted.
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from quadrag import catalogue, parallel
+from quadrag import __version__, catalogue, parallel
 from quadrag.benchmark import OptionSpec
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import Failure, Reply
@@ -38,36 +37,21 @@ _TOKENS = {
 }
 
 
-class HandedOver:
-    """Of a model file of the challenge, which is handed the pages themselves: what is on record are their snippets."""
-
-    def __init__(self, task: RunSpec) -> None:
-        self.inputs: dict[str, Any] = {"search": {"pages": pages_fingerprint(task)}}
-        self.found: dict[str, Any] = {}
-
-    def find(
-        self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
-    ) -> Iterator[tuple[Question, tuple[Passage, ...]]]:
-        """Yield every question with its snippets."""
-        yield from ((question, question.passages) for question in questions if question.key not in done)
-
-    def close(self) -> None:
-        """Close nothing."""
-
-
-class PageFinder:
-    """Finds the passages of one task."""
+class ContextBuilder:
+    """Finds the passages of one task: snippets alone of a model that is handed the pages themselves."""
 
     def __init__(self, task: RunSpec, known: Mapping[str, OptionSpec]) -> None:
         self._task = task
         self._options = {name: own.read(name, task.options) for name, own in known.items()}
-        self._web, self._kg = windows(task.retriever, self._options)
-        self._tokenizer = self._options["window_tokenizer"]
         self._graph: Any = None
         self._encoder: Any = None
-        searched = {**task.settings(), "web_window": self._web}
-        self.inputs: dict[str, Any] = {"retrieval": searched}
+        self.inputs: dict[str, Any] = {}
         self.found: dict[str, Any] = {}
+        if task.retriever == "own":
+            self.inputs["search"] = {"pages": pages_fingerprint(task)}
+            return
+        self._web, self._kg = windows(task.retriever, self._options)
+        searched = self.inputs["retrieval"] = {**task.settings(), "web_window": self._web}
         if task.retriever.startswith("pages"):
             from quadrag.retrieval.encoder import Encoder
 
@@ -76,19 +60,22 @@ class PageFinder:
             reader = {"selectolax": version("selectolax"), "pages": pages_fingerprint(task)}
             self.inputs["search"] = {"embedding": self._encoder.describe(), **reader}
         if task.retriever.endswith("-kg"):
-            from .kg.graph import Graph
-
-            path = self._options["kg"]
-            if path is None and task.data_dir != SAMPLE:
-                raise NotReady(
-                    f"--retriever {task.retriever} needs the knowledge graph: quadrag kg build SRC kg.sqlite, then "
-                    "--option kg=kg.sqlite"
-                )
-            path = sample_graph() if path is None else path
-            self._graph = Graph(path)
             searched |= {"kg_window": self._kg, "later": self._options["later"]}
-            self.inputs["graph"] = identify(str(path))
-        searched["windows"] = "tokens" if self._tokenizer else "characters"
+            self._open_graph()
+        searched["windows"] = "tokens" if self._options["window_tokenizer"] else "characters"
+
+    def _open_graph(self) -> None:
+        from .kg.graph import Graph
+
+        path = self._options["kg"]
+        if path is None and self._task.data_dir != SAMPLE:
+            raise NotReady(
+                f"--retriever {self._task.retriever} needs the knowledge graph: quadrag kg build SRC kg.sqlite, then "
+                "--option kg=kg.sqlite"
+            )
+        path = sample_graph() if path is None else path
+        self._graph = Graph(path)
+        self.inputs["graph"] = identify(str(path))
 
     def find(
         self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
@@ -101,12 +88,12 @@ class PageFinder:
         left = [question for question in questions if question.key not in done]
         found = self._rank_sentences(left) if self._encoder else ((one, one.passages) for one in left)
         for question, passages in found:
-            web = fill(passages, self._web, self._tokenizer)
-            facts: tuple[Passage, ...] = ()
-            if self._graph:
-                known = entities.get(question.key)
-                facts = fill(self._find_facts(question, known) if known else (), self._kg, self._tokenizer)
-            yield question, (*facts, *web)
+            if self._task.retriever == "own":
+                yield question, tuple(passages)
+                continue
+            facts = self._find_facts(question, entities[question.key]) if question.key in entities else []
+            tokenizer = self._options["window_tokenizer"]
+            yield question, (*fill(facts, self._kg, tokenizer), *fill(passages, self._web, tokenizer))
 
     def close(self) -> None:
         """Close the graph and let the encoder go."""
@@ -116,18 +103,23 @@ class PageFinder:
 
     def _ask_for_entities(self, questions: Sequence[Question], llm: Any, prompts: Prompts) -> dict[Key, Any]:
         """Have a model name the entities of all questions; where its reply cannot be read there are none."""
-        from .language.entities import messages, read
+        from .entities import messages, read
 
         chats = [messages(question, prompts) for question in questions]
+        asked_with = dict(llm.parameters)
+        # Room for a list of entities, where answers are to be short, and no stop where answers do; in place, since an
+        # open client sends those that it was opened with.
+        llm.parameters.pop("stop", None)
+        if "max_tokens" in llm.parameters:
+            llm.parameters["max_tokens"] = max(llm.parameters["max_tokens"], _ENTITY_TOKENS)
         try:
-            with (
-                _room_for_entities(llm),
-                Progress("entities", len(questions)) as progress,
-            ):
+            with Progress("entities", len(questions)) as progress:
                 llm.on_progress = progress.update
                 replies = llm.complete(chats)
         except BudgetReached as stop:
             raise QuadragError(f"{stop}; it ended among the questions' entities, before any answer") from None
+        finally:
+            llm.parameters.update(asked_with)
         found, how = {}, Counter[str]()
         for question, reply in zip(questions, replies, strict=True):
             entities = read(reply.text) if isinstance(reply, Reply) else None
@@ -139,7 +131,7 @@ class PageFinder:
         return found
 
     def _find_facts(self, question: Question, entities: Any) -> list[Passage]:
-        from .facts.find import find_facts
+        from .facts import find_facts
         from .kg.clock import at
 
         when = question.slots["query_time"]
@@ -158,26 +150,12 @@ class PageFinder:
             yield question, passages
 
 
-def _read_pages(found: tuple[Question, Mapping[str, Any]]) -> tuple[Question, list[str], dict[str, tuple[int, int]]]:
+def _read_pages(item: tuple[Question, Mapping[str, Any]]) -> tuple[Question, list[str], dict[str, tuple[int, int]]]:
     from quadrag.retrieval.webpage import locate_sentences
 
-    question, row = found
+    question, row = item
     names = [page["page_name"] or "" for page in row["search_results"]]
     return question, names, locate_sentences(row["page_result"])
-
-
-@contextmanager
-def _room_for_entities(llm: Any) -> Iterator[None]:
-    """Ask with room for a list of entities, where answers are to be short, and do not stop where answers do."""
-    given = dict(llm.parameters)
-    # In place: an open client sends those that it was opened with.
-    if given.get("max_tokens", _ENTITY_TOKENS) < _ENTITY_TOKENS:
-        llm.parameters["max_tokens"] = _ENTITY_TOKENS
-    llm.parameters.pop("stop", None)
-    try:
-        yield
-    finally:
-        llm.parameters.update(given)
 
 
 # --- pages, graph and windows -----------------------------------------------------------------------------------------
@@ -190,16 +168,13 @@ def pages_fingerprint(task: RunSpec) -> str:
 
 def with_pages(task: RunSpec, questions: Sequence[Question]) -> Iterator[tuple[Question, Mapping[str, Any]]]:
     """Yield questions with their rows, the pages' HTML included, in the order of the data."""
-    wanted = {question.key: question for question in questions}
     for split in dict.fromkeys(question.split for question in questions):
+        wanted = {question.id: question for question in questions if question.split == split}
         builder = _open(task, split)
-        left = sum(key[1] == split for key in wanted)
         for row in rows(builder, split):
-            question = wanted.pop((task.config, split, row["id"]), None)
-            if question is not None:
-                left -= 1
+            if question := wanted.pop(row["id"], None):
                 yield question, row
-            if not left:
+            if not wanted:
                 break
 
 
@@ -232,8 +207,6 @@ def identify(path: str) -> str:
 
 def sample_graph() -> Path:
     """Return the graph of the bundled sample, built at its first use into the user's cache folder."""
-    from quadrag import __version__
-
     from .kg.build import build
 
     source = sample_dir("crag") / "mock_api" / "cragkg"
@@ -247,8 +220,8 @@ def sample_graph() -> Path:
 def windows(retriever: str, options: Mapping[str, Any]) -> tuple[int, int]:
     """Return the sizes of the two windows, web and graph, in tokens where a tokenizer is named, else in characters."""
     unit = TOKEN if options.get("window_tokenizer") is None else 1
-    given = (options.get("web_window"), options.get("kg_window"))
-    web, graph = (usual if own is None else own for usual, own in zip(_TOKENS[retriever], given, strict=True))
+    own = (options.get("web_window"), options.get("kg_window"))
+    web, graph = (usual if size is None else size for usual, size in zip(_TOKENS[retriever], own, strict=True))
     return web * unit, graph * unit
 
 
@@ -261,11 +234,10 @@ def fill(passages: Iterable[Passage], size: int, tokenizer: str | None = None) -
     for passage in passages:
         if size <= 0:
             break
-        if not passage.text.strip():
-            continue
         text, used = head(passage.text, size, tokenizer)
-        if not text.strip():
+        if passage.text.strip() and not text.strip():
             break
-        shown.append(passage._replace(text=text))
-        size -= used
+        if text.strip():
+            shown.append(passage._replace(text=text))
+            size -= used
     return tuple(shown)
