@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from quadrag.errors import QuadragError, one_line
 from quadrag.progress import say
 
-from .faults import DeadServer
+from .faults import DeadServer, Fault
 from .http import Messages, Transport
 from .keys import find_keys
 from .ledger import Ledger, look_up
 from .policy import CallPolicy
 from .prices import Budget, BudgetReached, Prices, Rate, longest_reply
-from .reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict
+from .reply import Failure, Outcome, Reply, Row, as_verdict, read_row
 from .spec import parse_spec, without_user
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class ChatClient:
         self.spent["oldest"] = None  # Unix time of the oldest reply from before the command
         self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
         self._budget = budget if isinstance(budget, Budget) else None
-        self._told: set[str] = set()  # those of the refused that the user was told of
+        self._reported: set[str] = set()  # those of the refused that the user was told of
         self._earlier: dict[bytes, float] = {}  # of kept replies from before the command their Unix time
         self._model = self.spec.model
         self._engine: Engine | None = None
@@ -88,11 +88,12 @@ class ChatClient:
         if self._model is None:
             if self.policy.replay:
                 raise QuadragError(f"a replay cannot ask {self.spec.shown} for its model; append #MODEL to the address")
-            listed = self._open().list_models()
-            if not isinstance(listed, list):
+            try:
+                listed = self._open().list_models()
+            except Fault as fault:
                 way = "start the server, or append #MODEL to its address"
-                advice = f"the models cannot be listed: {listed.detail}; {way}"
-                raise QuadragError(advice) if listed.connected else DeadServer(advice)
+                advice = f"the models cannot be listed: {fault.detail}; {way}"
+                raise (QuadragError if fault.connected else DeadServer)(advice) from None
             if len(listed) != 1:
                 names = one_line(", ".join(listed) or "none", 300)
                 raise QuadragError(
@@ -101,20 +102,6 @@ class ChatClient:
             self.rate(listed[0])
             self._model = listed[0]
         return self._model
-
-    def check_served(self) -> None:
-        """Hold the model's name against the server's list, where it has one and the user gives the model no name.
-
-        Raises:
-            QuadragError: the list does not have it.
-        """
-        listed = [] if self.name else self._open().list_models()
-        if isinstance(listed, list) and listed and self.model not in listed:
-            place = self.spec.shown
-            more = "or another of them; a name of your own, as --llm-name, is not looked for"
-            raise QuadragError(
-                f"{place} serves {one_line(', '.join(listed), 300)}, not {self.model}; type {place}#{listed[0]}, {more}"
-            )
 
     def rate(self, model: str) -> Rate | None:
         """Return a model's prices, None where there are none at all; that others alone have some is a QuadragError."""
@@ -150,19 +137,20 @@ class ChatClient:
             }
             self._count_kept(kept, calls)
             outcomes: dict[bytes, Outcome] = {**kept}
-            undone = f"{NOT_ASKED}: the ledger has no reply to replay"
+            why = "the ledger has no reply to replay"
             stop: BudgetReached | None = None
             if calls and not self.policy.replay:
                 try:
                     self._ask(calls, outcomes)
                 except BudgetReached as reached:
-                    stop, undone = reached, f"{NOT_ASKED}: {reached}"
+                    stop, why = reached, str(reached)
             elif calls and not kept:
                 lacking = f"the {len(calls)} replies of {self.model!r} at {self.service}"
                 raise QuadragError(f"the ledger lacks {lacking}; run without replay, or with the name that the run had")
-            results = [self.transport.read_outcome(outcomes.get(key, undone)) for key in keys]
+            undone = Failure("api_error", f"not asked: {why}", asked=False)
+            results = [read_row(outcomes.get(key, undone)) for key in keys]
             if stop is not None:
-                raise BudgetReached(str(stop), results) from None
+                raise BudgetReached(stop.params, results) from None
             return results
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
@@ -199,18 +187,18 @@ class ChatClient:
     def _ask(self, calls: Mapping[bytes, tuple[Messages, int]], outcomes: dict[bytes, Outcome]) -> None:
         done, total = len(outcomes), len(calls) + len(outcomes)
 
-        def tell() -> None:
+        def report() -> None:
             nonlocal done
-            new = {name: other for name, other in self.spent["refused"].items() if name not in self._told}
+            new = {name: other for name, other in self.spent["refused"].items() if name not in self._reported}
             if new:
-                self._told.update(new)
-                told = (f"{name} {f'sent as {other}' if other else 'left out'}" for name, other in new.items())
-                say(f"{self.model}: {', '.join(told)}, since {self.spec.shown} refuses it")
+                self._reported.update(new)
+                changes = (f"{name} {f'sent as {other}' if other else 'left out'}" for name, other in new.items())
+                say(f"{self.model}: {', '.join(changes)}, since {self.spec.shown} refuses it")
             if self.on_progress is not None and len(outcomes) > done:
                 done = len(outcomes)
                 self.on_progress(done, total)
 
-        self._open().run(self.model, calls, self.parameters, self.rate(self.model), outcomes, tell)
+        self._open().run(self.model, calls, self.parameters, self.rate(self.model), outcomes, report)
 
     def _open(self) -> Engine:
         if self._engine is None:

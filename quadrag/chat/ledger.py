@@ -2,10 +2,8 @@
 
 One SQLite file in WAL mode; a row is the sha256 of the call and the reply as JSON. A commit survives the death of the
 process (``synchronous=NORMAL``: a power cut may lose the last commits, never the file). Failures are not stored. Two
-runs at once may ask the same question while both are in flight: the first reply stays.
-
-A service is where a model answers: its base URL, less what is secret, or the name that the user gives it; "" is this
-machine. One model's name at two services is two models as far as anybody knows, so the service is a part of the key.
+runs at once may ask the same question while both are in flight: the first reply stays. A service is where a model
+answers: its base URL, less what is secret, or the name that the user gives it; "" is this machine.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from .reply import CUT, EMPTY
 Value = dict[str, Any]
 
 _CHUNK = 900  # SQLite builds before 3.32 take at most 999 parameters in one statement
-_APPLICATION = 0x51524104  # "QRA" and the version of the table
+_APPLICATION = 0x51524105  # "QRA" and the version of the table
 _BUSY_SECONDS = 60.0
 _spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 
@@ -108,12 +106,7 @@ class Ledger:
                 part = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(part))
                 rows += self._db.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", part)
-        try:
-            values = {key: _read_value(text) for key, text in rows}
-        except (KeyError, TypeError, ValueError, RecursionError):
-            raise QuadragError(f"the ledger {self.path} holds a row that is no reply; move it away") from None
-        if not (self.since or self.retry):
-            return values
+        values = {key: json.loads(text) for key, text in rows}
         return {key: value for key, value in values.items() if self._counts(value)}
 
     def put_many(self, rows: Iterable[tuple[bytes, Value]]) -> dict[bytes, Value]:
@@ -138,6 +131,8 @@ class Ledger:
             self.since = since
 
     def _counts(self, value: Value) -> bool:
+        if not (self.since or self.retry):
+            return True
         made = value.get("created", 0.0)
         kind = CUT if value["finish_reason"] == "length" else "" if value["text"].strip() else EMPTY
         return made >= self.began or (made >= self.since and kind not in self.retry)
@@ -190,16 +185,6 @@ def _create(path: Path, db: sqlite3.Connection) -> None:
                 raise QuadragError(f"{path} is an SQLite file, but no ledger of this version; name another file")
             db.execute("CREATE TABLE replies (key BLOB PRIMARY KEY NOT NULL, value TEXT NOT NULL)")
             db.execute(f"PRAGMA application_id={_APPLICATION}")
-
-
-def _read_value(text: str) -> Value:
-    """Read a row's value: a reply with what is asked of one wherever it is read."""
-    value: Value = json.loads(text)
-    usage = value["usage"]
-    good = type(value["text"]) is str and "finish_reason" in value and type(value["latency"]) in (float, int)
-    if not good or not (usage is None or type(usage) is dict):
-        raise TypeError
-    return value
 
 
 @contextmanager

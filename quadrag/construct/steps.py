@@ -134,7 +134,7 @@ class Maker:
         text = as_verdict(reply)
         if not isinstance(text, Failure):
             return text
-        if self.stopped and text.detail.endswith(self.stopped):
+        if not text.asked:
             return Drop(BUDGET)
         return Drop("reply cut by length" if text.reason == "truncated" else "no reply")
 

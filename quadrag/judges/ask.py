@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import known, load
-from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError, one_line, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.rgb import bounded, correct, label
 from quadrag.metrics._shared.scoring import drive
@@ -157,7 +156,7 @@ def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
         single = find_graded(f"{labels.graded.metric}.{labels.graded.key}")
         for reply in (text for text in said if read_replies(single, [text]) == [None]):
             form = metric_record(single.metric).verdict
-            verdicts.unread = explain_unread(known_keys().line(reply, _SHOWN), form)
+            verdicts.unread = explain_unread(one_line(reply, _SHOWN), form)
             break
     return verdicts
 

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from quadrag.benchmark import Benchmark, MetricUse
-from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import UNREADABLE, Failure
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
@@ -209,7 +208,7 @@ def _quote_unreadable(judged: Judged, items: Rows) -> str | None:
 
 
 def _quote(reply: str) -> str:
-    return known_keys().line(reply, _SHOWN)
+    return one_line(reply, _SHOWN)
 
 
 def find_oddities(judged: Judged, items: Rows) -> list[Note]:

@@ -3,7 +3,7 @@
 Chats are sorted by their length and answered in batches, padded on the left; where memory ends, a batch is halved. A
 batch is kept whole or not at all, so a run that was stopped goes on with the batches of one that was not. In float32
 padding leaves greedy answers as they are; in half precision a near tie may fall otherwise. Where tokens are drawn, a
-batch has one seed. A model without a chat template gets system message, blank line, user message, as RGB's code does.
+batch has one seed. A model without a chat template gets system message, blank line, user message.
 """
 
 import gc
@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag import parallel
 from quadrag.chat.ledger import Ledger, look_up
-from quadrag.chat.reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict, read_message, read_row
+from quadrag.chat.reply import Failure, Outcome, Reply, Row, as_verdict, read_message, read_row
 from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.trust import Pins, Trust, refuse_code
 
@@ -59,10 +58,6 @@ class LocalModel:
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
         self._loaded: tuple[Any, Any] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the weights and the ledger behind: a worker of `quadrag.parallel` loads its own."""
-        return {**vars(self), "_loaded": None, "ledger": None, "on_progress": None, "spent": {}}
-
     def complete(self, batch: Sequence[Chat], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
         _, keys, kept = self.look_up(batch, samples)
@@ -72,7 +67,7 @@ class LocalModel:
             self._make(calls, outcomes)
         elif calls and not kept:
             raise QuadragError(f"the ledger lacks the {len(calls)} replies of {self.known_as}; run without --replay")
-        undone = f"{NOT_ASKED}: the ledger has no reply to replay"
+        undone = Failure("api_error", "not asked: the ledger has no reply to replay", asked=False)
         return [read_row(outcomes.get(key, undone)) for key in keys]
 
     def look_up(
@@ -103,12 +98,13 @@ class LocalModel:
         parts = [encoded[start : start + self._batch_size] for start in range(0, len(encoded), self._batch_size)]
         parts = [part for part in ([call for call in part if call[0] not in kept] for part in parts) if part]
         alive = bool(kept)
-        for part, results in zip(parts, parallel.each(self.generate, parts), strict=True):
-            made = dict(zip((key for key, _ in part), results, strict=True))
-            rows = {key: row for key, row in made.items() if not isinstance(row, str)}
+        for part in parts:
+            made = dict(zip((key for key, _ in part), self._generate(part), strict=True))
+            failures = [outcome for outcome in made.values() if isinstance(outcome, Failure)]
+            rows = {key: row for key, row in made.items() if not isinstance(row, Failure)}
             alive = alive or bool(rows)
             if not alive:
-                raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {results[0]}")
+                raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {failures[0].detail}")
             if self.ledger is not None:
                 self.ledger.put_many(rows.items())
             outcomes |= made
@@ -132,18 +128,18 @@ class LocalModel:
             why = f"the chat template of {self.known_as} refuses the messages ({one_line(error)})"
             raise QuadragError(f"{why}; name prompts that it takes with --prompts, or another model") from None
 
-    def generate(self, calls: Sequence[Call]) -> list[Outcome]:
+    def _generate(self, calls: Sequence[Call]) -> list[Outcome]:
         """Answer calls at once, or by halves where that fails: what fails alone is the failure of that call."""
         try:
-            return list(self._generate(calls))
+            return list(self._generate_batch(calls))
         except (RuntimeError, MemoryError, ValueError, IndexError) as error:
             if len(calls) == 1:
-                return [one_line(f"{type(error).__name__}: {error}")]
+                return [Failure("api_error", one_line(f"{type(error).__name__}: {error}"))]
         gc.collect()  # of what the failed attempt held
         half = (len(calls) + 1) // 2
-        return self.generate(calls[:half]) + self.generate(calls[half:])
+        return self._generate(calls[:half]) + self._generate(calls[half:])
 
-    def _generate(self, calls: Sequence[Call]) -> Iterator[Row]:
+    def _generate_batch(self, calls: Sequence[Call]) -> Iterator[Row]:
         tokenizer, model = self._load()
         import torch
 

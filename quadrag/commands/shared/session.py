@@ -150,9 +150,8 @@ def print_calls(results: Sequence[Any]) -> None:
 def start_estimate(arguments: argparse.Namespace) -> Any:
     """Return an empty `Estimate`, in which calls are noted in place of being made; None where none is asked for."""
     from quadrag.chat.estimate import Estimate
-    from quadrag.systems.tokens import find_counting
 
-    return Estimate(find_counting) if arguments.estimate else None
+    return Estimate() if arguments.estimate else None
 
 
 def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
