@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
-from quadrag.metrics._shared.rgb import stands_whole
+from quadrag.metrics._shared.phrases import stands_whole
 from quadrag.records import Question
 
 from .audited import Part

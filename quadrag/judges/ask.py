@@ -11,7 +11,7 @@ from quadrag.benchmark import known, load
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError, one_line, unknown_name
 from quadrag.metric_record import metric_record
-from quadrag.metrics._shared.rgb import bounded, correct, label
+from quadrag.metrics._shared.phrases import bounded, correct, label
 from quadrag.metrics._shared.scoring import drive
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
