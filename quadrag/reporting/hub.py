@@ -100,7 +100,7 @@ def _check(folder: Path, run: RunRecord, accept_data: bool) -> list[str]:
     unlike += [f"option {name}={value}" for name, value in own.items()]
     unlike += [f"{run.whose.value} data"] if run.whose is not Provenance.AUTHORS else []
     faults = {
-        f"not finished ({run.stopped or run.state})": run.state != "finished",
+        f"not finished ({run.stopped['code'] if run.stopped else run.state})": run.state != "finished",
         "INVALID: too many of its items failed": run.has_note("invalid"),
         "on the bundled sample, whose questions are made up": run.whose is Provenance.SAMPLE,
         "of the extractive baseline, which is no model": run.llm == "extractive",

@@ -32,7 +32,7 @@ class Models:
     entity_llm: Completer | None = None
     embed: Embed | None = None
     ledger: Ledger | None = None
-    dead_judge: str | None = None
+    dead_judge: Mapping[str, Any] | None = None
 
     @property
     def max_failed(self) -> float:

@@ -145,7 +145,7 @@ def test_places_on_the_users_machine_are_not_told(text, shown):
     ("changed", "said"),
     [
         (change_model("extractive"), "extractive"),
-        (change(state="stopped", stopped="the budget is spent"), "the budget is spent"),
+        (change(state="stopped", stopped={"code": "budget", "params": {}}), "budget"),
         (change(state="running"), "running"),
         (change(provenance="sample"), "sample"),
         (change(spec=3), "run.json"),
