@@ -7,15 +7,14 @@ by a rule, whatever the model.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
+from .completer import Calls, Completer, Messages
 from .prices import Rate, longest_reply
-from .reply import Failure, Reply, as_verdict, read_row
+from .reply import Failure, Outcome, Reply, read_row
 
-Messages = Sequence[Mapping[str, Any]]
 RULE = "4.4 characters a token, 1 of Chinese, within 2% on English prompts together and 20% on Chinese"
 _LATIN = 4.4  # characters a token; of Chinese, Japanese and Korean each is one
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
@@ -52,24 +51,24 @@ class Estimate:
     stages: list[Stage] = field(default_factory=list)  # those in which anything is asked
 
 
-@dataclass
-class StandIn:
-    """In place of a `ChatClient`, or of a model loaded here, which is `asked` for what it has kept alone."""
+class StandIn(Completer):
+    """In place of a chat model, which is `asked` for what it has kept alone."""
 
-    estimate: Estimate
-    asked: Any
-    stage: str
-    expect: Callable[[Sequence[Messages]], Sequence[str]]  # what it is expected to say to chats
-    rate: Rate | None = None
-    on_progress: Callable[[int, int], None] | None = None
-    spent: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.model, self.parameters = self.asked.model, self.asked.parameters
-        self.service = getattr(self.asked, "service", None)
+    def __init__(
+        self,
+        estimate: Estimate,
+        asked: Completer,
+        stage: str,
+        expect: Callable[[Sequence[Messages]], Sequence[str]],
+        rate: Rate | None = None,
+    ) -> None:
+        """Take where calls are noted, whose they are, in which stage, and what it is expected to say to chats."""
+        super().__init__(asked.model, asked.ledger, True, asked.parameters)
+        self.estimate, self.asked, self.stage, self.expect, self.rate = estimate, asked, stage, expect, rate
+        self.service = asked.service
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
-        """Note the calls; return kept replies, and in place of others what is expected; see `ChatClient.complete`."""
+        """Note the calls; return kept replies, and in place of others what is expected; see `Completer.complete`."""
         chats, keys, kept = self.asked.look_up(batch, samples)
         stage = next((s for s in self.estimate.stages if (s.name, s.model) == (self.stage, self.model)), None)
         if stage is None:
@@ -77,7 +76,7 @@ class StandIn:
         replies: list[Reply | Failure] = []
         most = longest_reply(self.parameters)
         for key, chat, text in zip(keys, chats, self.expect(batch), strict=True):
-            replies.append(read_row(kept[key]) if key in kept else Reply(text, "stop", None, None, 0.0))
+            replies.append(read_row(kept[key]) if key in kept else Reply(text, "stop"))
             if key in stage.keys:
                 continue
             stage.keys.add(key)
@@ -90,12 +89,8 @@ class StandIn:
                 stage.most_tokens = None if most is None or stage.most_tokens is None else stage.most_tokens + most
         return replies
 
-    def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
-        """Answer as a judge does."""
-        return [as_verdict(reply) for reply in self.complete(batch)]
-
-    def close(self) -> None:
-        """Nothing is open."""
+    def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
+        raise TypeError("a stand-in asks nothing")
 
 
 def reckon(text: str) -> int:

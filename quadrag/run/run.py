@@ -18,6 +18,7 @@ from typing import Any
 
 from quadrag import __version__, stats
 from quadrag.benchmark import Finder, identify_options, load
+from quadrag.chat.completer import Completer
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import FAILED
 from quadrag.data.authors import know_files
@@ -34,7 +35,7 @@ from quadrag.scoring.drive import DeadJudge, score_text
 from quadrag.scoring.judging import Scored, check_models, count_verdicts, score_answers
 from quadrag.scoring.served import score_service
 from quadrag.spec import CallPolicy, RunSpec
-from quadrag.systems.system import Assignment, Completer, Generated
+from quadrag.systems.system import Assignment, Generated
 
 from . import questions as kept_questions
 from . import retrieve as passages_of

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from quadrag.benchmark import Benchmark, MetricUse
+from quadrag.chat.completer import Completer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import UNREADABLE, Failure
 from quadrag.errors import QuadragError, one_line
@@ -19,7 +20,6 @@ from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES
 from quadrag.results.score import Score
 from quadrag.spec import RunSpec
-from quadrag.systems.system import Completer
 
 from .drive import DeadJudge, Embed, Request, Rows, ScoringInputs, Work, follow, load_scorer, score
 

@@ -8,7 +8,6 @@ process: what clients bind to a loop at their first call, as connections and loc
 import asyncio
 import inspect
 import json
-import math
 import os
 import threading
 import time
@@ -87,24 +86,23 @@ class Function(System):
         asked = [question for question in questions if question.key not in replies]
         self.spent["calls"] += len(asked)
         self.spent["cached"] += len(questions) - len(asked)
+        failures: list[Failure] = []
 
         def keep(batch: Batch, results: Results) -> None:
             made = dict(zip((key for key, _ in batch), results, strict=True))
             self._keep(made)
             replies.update(made)
+            failures.extend(reply for reply in results if isinstance(reply, Failure))
+            if _FIRST <= len(replies) == len(failures):
+                raise QuadragError(
+                    f"the first {len(failures)} questions all failed, and no more are asked; the first: "
+                    f"{failures[0].detail}; correct the function and run again"
+                )
             if on_progress is not None:
                 on_progress(len(replies), len(questions))
 
         posed = iter(self._pose(work, asked, passages))
-        batches = iter(lambda: list(islice(posed, self.batch_size or 1)), [])
-        self._call_all(islice(batches, math.ceil(_FIRST / (self.batch_size or 1))), keep)
-        failures = [reply for reply in replies.values() if isinstance(reply, Failure)]
-        if len(asked) >= _FIRST and len(failures) == len(replies):
-            raise QuadragError(
-                f"the first {len(failures)} questions all failed, and no more are asked; the first: "
-                f"{failures[0].detail}; correct the function and run again"
-            )
-        self._call_all(batches, keep)
+        self._call_all(iter(lambda: list(islice(posed, self.batch_size or 1)), []), keep)
         return collect([(question, 0) for question in questions], [replies[question.key] for question in questions])
 
     def keep(self, path: Path) -> None:

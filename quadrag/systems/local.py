@@ -8,12 +8,13 @@ batch has one seed. A model without a chat template gets system message, blank l
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.ledger import Ledger, look_up
-from quadrag.chat.reply import Failure, Outcome, Reply, Row, as_verdict, read_message, read_row
+from quadrag.chat.completer import Calls, Completer, Messages
+from quadrag.chat.ledger import Ledger
+from quadrag.chat.reply import Failure, Outcome, Row, read_message
 from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.trust import Pins, Trust, refuse_code
 
@@ -22,11 +23,10 @@ _MAX_TOKENS = 512
 _SAMPLING = ("temperature", "top_p", "top_k", "repetition_penalty")
 _PARAMETERS = {*_SAMPLING, "max_tokens", "seed"}
 
-Chat = list[dict[str, str]]
 Call = tuple[bytes, list[int]]  # its key and its tokens
 
 
-class LocalModel:
+class LocalModel(Completer):
     """A model of transformers; `model` is its name or folder, as requested."""
 
     def __init__(
@@ -44,54 +44,34 @@ class LocalModel:
         `replay` answers from the ledger alone. Parameters are temperature (0: greedy), top_p, top_k,
         repetition_penalty, max_tokens (512 when absent) and seed. `batch_size` is the most chats at once.
         """
-        self.model, self.known_as = model, f"local:{model}"  # the name in the ledger
-        self.parameters = {name: value for name, value in parameters.items() if value is not None}
+        super().__init__(model, ledger, replay, parameters)
         if unknown := set(self.parameters) - _PARAMETERS:
             raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")
-        self.on_progress: Callable[[int, int], None] | None = None
-        self.spent: dict[str, Any] = dict.fromkeys(("calls", "cached", "prompt_tokens", "completion_tokens"), 0)
-        self.spent["seconds"] = 0.0  # of generation
-        self.ledger = ledger
-        self._replay, self._trust, self._batch_size = replay, trust or Trust(), batch_size
+        # `seconds` are of generation.
+        self.spent |= {"calls": 0, "cached": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0}
+        self._trust, self._batch_size = trust or Trust(), batch_size
         # Another commit is another model, for the ledger and for `run.json`.
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
         self._loaded: tuple[Any, Any] | None = None
 
-    def complete(self, batch: Sequence[Chat], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
-        """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
-        _, keys, kept = self.look_up(batch, samples)
-        calls, outcomes = dict(zip(keys, batch, strict=True)), dict[bytes, Outcome](kept)
-        self.spent["cached"] += sum(key in kept for key in keys)
-        if len(kept) < len(calls) and not self._replay:
-            self._make(calls, outcomes)
-        elif calls and not kept:
-            raise QuadragError(f"the ledger lacks the {len(calls)} replies of {self.known_as}; run without --replay")
-        undone = Failure("api_error", "not asked: the ledger has no reply to replay", asked=False)
-        return [read_row(outcomes.get(key, undone)) for key in keys]
-
-    def look_up(
-        self, batch: Sequence[Chat], samples: Sequence[int] | None = None
-    ) -> tuple[Sequence[Chat], list[bytes], dict[bytes, Row]]:
-        """Return chats, the keys of their calls, and what the ledger has of these."""
-        return batch, *look_up(self.ledger, self.known_as, batch, self.parameters, samples)
-
-    def __call__(self, batch: Sequence[Chat]) -> list[str | Failure]:
-        """Answer as a judge does; a reply cut by length is a failure."""
-        return [as_verdict(reply) for reply in self.complete(batch)]
+    @property
+    def known_as(self) -> str:
+        """The name in the ledger."""
+        return f"local:{self.model}"
 
     def close(self) -> None:
         """Let the model go."""
         self._loaded = None
 
-    def _make(self, calls: Mapping[bytes, Chat], outcomes: dict[bytes, Outcome]) -> None:
+    def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
         """Make the calls that lack an outcome, batch by batch; each is kept at once.
 
         Raises:
             QuadragError: of the first calls none succeeds, so the others would not.
         """
         kept = set(outcomes)
-        encoded = [(key, self._encode(chat)) for key, chat in calls.items()]
+        encoded = [(key, self._encode(chat)) for key, (chat, _) in calls.items()]
         # The longest first: where memory ends, it does at once. Batches are of all calls, so that a run that goes on
         # makes those that it would have made.
         encoded.sort(key=lambda call: (-len(call[1]), call[0]))
@@ -115,7 +95,7 @@ class LocalModel:
             if self.on_progress:
                 self.on_progress(len(outcomes), len(calls))
 
-    def _encode(self, chat: Chat) -> list[int]:
+    def _encode(self, chat: Messages) -> list[int]:
         """Return the tokens of a chat as the model is asked."""
         tokenizer, _ = self._load()
         if not tokenizer.chat_template:

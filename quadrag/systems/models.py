@@ -1,10 +1,10 @@
 """From a spec to what answers or judges: an endpoint, weights loaded here, a challenge's model file."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from quadrag.chat.client import ChatClient
+from quadrag.chat.completer import Completer
 from quadrag.chat.estimate import StandIn
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.prices import BudgetReached
@@ -13,7 +13,7 @@ from quadrag.spec import CHALLENGE
 
 from .estimated import ANSWERS, ENTITIES, JUDGE, expect_answers, expect_entities, expect_verdicts
 from .local import BATCH_SIZE, LocalModel
-from .system import Assignment, Completer, Generated, OnProgress, Passages, Questions, System, collect
+from .system import Assignment, Generated, OnProgress, Passages, Questions, System, collect
 
 _LOCAL = "local:"
 
@@ -21,11 +21,11 @@ _LOCAL = "local:"
 class ChatModel(System):
     """A chat model as what answers, which may also be asked about a question before it is answered."""
 
-    def __init__(self, asked: Any) -> None:
+    def __init__(self, asked: Completer) -> None:
         """Take an open client or model."""
         self.asked = self.completer = asked
         self.parameters, self.spent = dict(asked.parameters), asked.spent
-        self.service = getattr(asked, "service", None)
+        self.service = asked.service
 
     @property
     def name(self) -> str:
@@ -43,7 +43,7 @@ class ChatModel(System):
         asked, samples = self.asked, work.task.samples
         if isinstance(asked, StandIn):
             expected = expect_answers(questions, samples)
-            asked = replace(asked, stage=ANSWERS, expect=lambda batch: expected)
+            asked = StandIn(asked.estimate, asked.asked, ANSWERS, lambda batch: expected, asked.rate)
         asked.on_progress = on_progress
         retriever, messages = work.task.retriever or "", work.benchmark.messages
         jobs = [(question, sample) for question in questions for sample in range(samples)]

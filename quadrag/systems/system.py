@@ -8,9 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from quadrag.benchmark import Benchmark
+from quadrag.chat.completer import Completer
 from quadrag.chat.reply import Failure, Reply, read_answer
 from quadrag.errors import QuadragError
 from quadrag.prompts import Prompts, load_prompts
@@ -20,29 +21,6 @@ from quadrag.spec import RunSpec
 Passages = Mapping[Key, Sequence[Passage]]
 Questions = Sequence[Question]
 OnProgress = Callable[[int, int], None] | None  # is given how many answers are done, of how many
-
-
-class Completer(Protocol):
-    """A chat model, as `quadrag.chat.client.ChatClient` and `systems.local.LocalModel` are."""
-
-    parameters: dict[str, Any]
-    spent: dict[str, Any]
-    on_progress: OnProgress
-
-    @property
-    def model(self) -> str:
-        """The model's name as requested."""
-
-    def complete(
-        self, batch: Sequence[list[dict[str, str]]], *, samples: Sequence[int] | None = None
-    ) -> list[Reply | Failure]:
-        """Answer a batch of chats in order."""
-
-    def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
-        """Answer as a judge does."""
-
-    def close(self) -> None:
-        """Let connections or weights go."""
 
 
 @dataclass(slots=True)
