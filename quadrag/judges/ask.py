@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import known, load
-from quadrag.chat.keys import known_keys
+from quadrag.chat.completer import Completer
 from quadrag.chat.prices import BudgetReached
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError, one_line, unknown_name
 from quadrag.metric_record import metric_record
-from quadrag.metrics._shared.rgb import bounded, correct, label
+from quadrag.metrics._shared.phrases import bounded, correct, label
 from quadrag.metrics._shared.scoring import drive
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
@@ -20,7 +20,6 @@ from quadrag.results.run import PROFILES
 from quadrag.scoring.drive import Judge, Messages, load_scorer
 from quadrag.sheet import read_sheet
 from quadrag.stats import NOT_APPLICABLE
-from quadrag.systems.system import Completer
 
 from .labels import Graded, Item, LabelSet, find_graded, list_lines
 
@@ -157,7 +156,7 @@ def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
         single = find_graded(f"{labels.graded.metric}.{labels.graded.key}")
         for reply in (text for text in said if read_replies(single, [text]) == [None]):
             form = metric_record(single.metric).verdict
-            verdicts.unread = explain_unread(known_keys().line(reply, _SHOWN), form)
+            verdicts.unread = explain_unread(one_line(reply, _SHOWN), form)
             break
     return verdicts
 

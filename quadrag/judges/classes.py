@@ -16,6 +16,7 @@ import yaml
 
 from quadrag import catalogue
 from quadrag.benchmark import load
+from quadrag.chat.completer import Completer
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill, quote
@@ -25,7 +26,6 @@ from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.stats import Item, summarise_all
-from quadrag.systems.system import Completer
 
 from .corrected import Judged
 from .labels import Graded

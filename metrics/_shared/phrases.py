@@ -160,7 +160,7 @@ class SentenceReader:
         return True if self.affirmed.search(clause) and not _NEGATION.search(clause) else None
 
 
-class RgbScorer(Scorer):
+class LanguageScorer(Scorer):
     """A scorer of answers in one of RGB's two languages."""
 
     reference = staticmethod(parts)
@@ -176,7 +176,7 @@ class RgbScorer(Scorer):
         return {"language": self.language}
 
 
-class JudgedScorer(RgbScorer):
+class JudgedScorer(LanguageScorer):
     """A scorer of RGB's that may ask a judge about each answer, once."""
 
     VERSION = "1.2.0"
