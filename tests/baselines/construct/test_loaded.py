@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from quadrag.construct.recipe import known
+from quadrag import catalogue
 from quadrag.data.builders import open_builder, rows
 from quadrag.hub.card import split_card
 
@@ -38,7 +38,9 @@ OTHER = os.environ.get("QUADRAG_OTHER_PYTHON")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", known() if OTHER else ["rgb"])  # of one recipe where there is one version alone
+@pytest.mark.parametrize(
+    "recipe", catalogue.names() if OTHER else ["rgb"]
+)  # of one recipe where there is one version alone
 @pytest.mark.timeout(300)
 def test_its_rows_come_by_every_route_under_each_version(
     recipe: str,

@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from small_servers import serving
 
-from quadrag.construct.review.items import list_annotators, load, read_grades
-from quadrag.construct.review.page import review_items
+from quadrag.construct.review import list_annotators, load, read_grades, review_page
 from quadrag.judges.corrected import Judged, take_back
 from quadrag.judges.labels import find_graded
 from quadrag.reporting.page.labelling import label_sheet, open_server
 from quadrag.sheet import write_sheet
+
+
+def on_record(dataset: Path) -> dict[str, tuple[int, Any]]:
+    return {name: (said.grade, said.correction) for name, said in read_grades(dataset, "anna").items()}
+
 
 WORD = re.compile("[A-Za-z]{2,}")
 GRADED = find_graded("truthfulness")
@@ -60,7 +64,7 @@ def port(request: pytest.FixtureRequest, labels: str) -> Iterator[int]:
         page = label_sheet(request.getfixturevalue("sheet"), GRADED)
     else:
         dataset = request.getfixturevalue("dataset")
-        page = review_items(dataset, *load(dataset), "Anna", labels)
+        page = review_page(dataset, *load(dataset), "Anna", labels)
     server = open_server(page)
     with serving(server):
         yield server.server_port
@@ -95,11 +99,11 @@ def test_a_grade_a_correction_and_a_reload_that_loses_nothing(opened: Any, datas
     assert page.inner_text("#progress") == f"item 1 of {len(items)}, 0 done"
     page.keyboard.press("4")
     at(page, items[1].id)
-    assert read_grades(dataset, "anna") == {items[0].id: (4, {})}
+    assert on_record(dataset) == {items[0].id: (4, {})}
 
     page.click("#choices [value='3']")
     page.wait_for_selector("#save:not([hidden])")
-    assert read_grades(dataset, "anna")[items[1].id] == (3, {}), "the grade is there before its correction"
+    assert on_record(dataset)[items[1].id] == (3, {}), "the grade is there before its correction"
     question, answer = page.locator("[name=question]"), page.locator("[name=answer]")
     assert question.input_value() == items[1].fields["question"]
     answer.fill("不在文中的答案")
@@ -112,7 +116,7 @@ def test_a_grade_a_correction_and_a_reload_that_loses_nothing(opened: Any, datas
     page.click("#save")
     at(page, items[2].id)
     assert page.inner_text("#fault") == ""
-    assert read_grades(dataset, "anna")[items[1].id] == (3, {"question": mended})
+    assert on_record(dataset)[items[1].id] == (3, {"question": mended})
 
     page.reload()
     at(page, items[2].id)
@@ -130,7 +134,7 @@ def test_a_grade_a_correction_and_a_reload_that_loses_nothing(opened: Any, datas
     page.keyboard.press("ArrowLeft")
     page.click("#unlabelled")
     at(page, items[2].id)
-    assert read_grades(dataset, "anna") == {items[0].id: (4, {}), items[1].id: (1, {})}
+    assert on_record(dataset) == {items[0].id: (4, {}), items[1].id: (1, {})}
 
 
 def test_what_is_hostile_stays_text_and_answers_are_marked(opened: Any, dataset: Path) -> None:
@@ -186,4 +190,4 @@ def test_what_does_not_come_from_the_page_is_refused(port: int, dataset: Path) -
     assert [ask(one) for one in bad] == [400] * len(bad)
     assert list_annotators(dataset) == []
     assert ask(good, Origin=f"http://127.0.0.1:{port}") == 200
-    assert read_grades(dataset, "anna") == {name: (4, {})}
+    assert on_record(dataset) == {name: (4, {})}

@@ -45,13 +45,11 @@ def language_of(text: str) -> str:
         return ""
     if len(_CHINESE.findall(text[:4000])) * 5 >= len(letters):
         return "zh"
-    return _identify(text[:4000]) if len(letters) >= _SURE else "en"
-
-
-def _identify(text: str) -> str:
+    if len(letters) < _SURE:
+        return "en"
     import py3langid
 
-    return str(py3langid.classify(text)[0])
+    return str(py3langid.classify(text[:4000])[0])
 
 
 @lru_cache(maxsize=256)
@@ -91,18 +89,15 @@ def is_grounded(answer: str, text: str) -> bool:
     return sum(pair in source for pair in pairs) * 2 >= len(pairs)
 
 
-def points_at_document(question: str) -> bool:
-    """Whether a question speaks of a document that whoever is asked does not see."""
-    return _POINTS.search(question) is not None
-
-
-def fault_of(question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str) -> str | None:
-    """Say what a made question is let go for; None of a sound one."""
+def rejection_reason(
+    question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str
+) -> str | None:
+    """Return what a made question is let go for; None of a sound one."""
     if language_of(question) not in (language, ""):
         return "question in another language"
     if answers and all(answer.strip(" 。.!！").lower() in _EMPTY for answer in answers):
         return "answer says nothing"
-    if points_at_document(question):
+    if _POINTS.search(question):
         return "question speaks of the document"
     if any(len(answer) > 1 and stands_in(answer, question) for answer in answers):
         return "answer stands in the question"

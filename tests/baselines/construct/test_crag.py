@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_graph import SOURCE
 
 from quadrag import cli
-from quadrag.baselines.crag.construct.table import forms as write_forms
+from quadrag.baselines.crag.construct.table import write_forms
 from quadrag.data.builders import open_builder, rows
 from quadrag.retrieval.webpage import text as text_of_html
 
@@ -247,32 +246,6 @@ def test_every_config_runs(config: str, made: Path, tmp_path: Path, capsys: pyte
     assert "(made by rules of 70 documents)" in said
 
 
-def test_a_built_graph_is_a_table(tmp_path: Path) -> None:
-    assert cli.main(["kg", "build", str(SOURCE), str(tmp_path / "kg.sqlite")]) == 0
-    columns = {"length": {"type": "number", "unit": "minutes"}, "genres": {"type": "list"}}
-    long = {"type": "simple", "of": "movie", "ask": "How long is {name}?", "column": "length"}
-    many = {"type": "aggregation", "of": "movie", "ask": "How many films are of {genres}?", "given": ["genres"]}
-    templates = {
-        "domain": "movie",
-        "query_time": "02/28/2024, 08:00:00 PT",
-        "kinds": {"movie": {"name": "title", "popularity": "revenue", "columns": columns}},
-        "templates": [long, {**many, "compute": "count"}],
-    }
-    (tmp_path / "t.yaml").write_text(json.dumps(templates))
-    assert cli.main(command(tmp_path / "kg.sqlite", tmp_path / "t.yaml", tmp_path / "out")) == 0
-    films = json.loads((SOURCE / "movie" / "movie_db.json").read_text(encoding="utf-8"))
-    by_title = {film["title"]: film for film in films.values()}
-    found = [row for rows in load(tmp_path / "out", "qa").values() for row in rows]
-    assert {row["question_type"] for row in found} == {"simple", "aggregation"}
-    for row in found:
-        asked = re.split("How long is |How many films are of ", row["query"])[1].removesuffix("?")
-        if row["question_type"] == "simple":
-            assert row["answer"] == f"{by_title[asked]['length']} minutes"
-        else:
-            count = sum(asked in [genre["name"] for genre in film["genres"]] for film in films.values())
-            assert row["answer"] == str(count)
-
-
 @pytest.mark.parametrize(
     ("number", "unit", "forms"),
     [
@@ -288,3 +261,154 @@ def test_a_built_graph_is_a_table(tmp_path: Path) -> None:
 )
 def test_the_forms_of_a_number(number: str, unit: str | None, forms: list[str]) -> None:
     assert write_forms(Decimal(number), unit) == forms
+
+
+# What is not asked, and why; tables and templates with faults, each one clear line.
+
+THINGS = [{"kind": "lake", "name": f"Lake {letter}", "fame": at} for at, letter in enumerate("ABCDEF")]
+COLUMNS = {"depth": {"type": "number"}, "found": {"type": "date"}, "fish": {"type": "list"}, "river": {"link": "river"}}
+TWO = {"ask": "Of {first} and {second}?", "type": "comparison", "column": "depth", "wanted": "most"}
+DAYS = {"ask": "Between {first} and {second}?", "type": "post-processing", "column": "found", "compute": "days_between"}
+AGE = {"ask": "How old is {name}?", "type": "post-processing", "column": "found", "compute": "years_since"}
+DEPTH = {"ask": "How deep is {name}?", "type": "simple", "column": "depth"}
+FISH = {"ask": "What swims in {name}?", "type": "set", "column": "fish"}
+SEA = {"ask": "Where does the water of {name} end?", "type": "multi-hop", "path": ["river", "sea"]}
+DRY = {"ask": "When did {name} fall dry?", "type": "false_premise", "column": "depth"}
+COUNT = {"ask": "How many fish has {name}?", "type": "aggregation", "column": "fish", "compute": "count"}
+RIVER = {"kind": "river", "name": "Low", "sea": "North Sea"}
+
+
+def construct(tmp_path: Path, things: list[dict[str, Any]], *templates: dict[str, Any]) -> int:
+    kinds = {"lake": {"popularity": "fame", "columns": COLUMNS}, "river": {"columns": {"sea": {}}}}
+    whole = {"domain": "open", "query_time": "03/10/2025, 09:30:00 PT", "kinds": kinds}
+    whole["templates"] = [{"of": "lake", **template} for template in templates]
+    (tmp_path / "templates.yaml").write_text(json.dumps(whole))
+    full = [dict.fromkeys([*COLUMNS, "sea"]) | thing for thing in [*things, RIVER]]
+    (tmp_path / "table.jsonl").write_text("".join(f"{json.dumps(thing)}\n" for thing in full))
+    return run(tmp_path, tmp_path / "table.jsonl", tmp_path / "templates.yaml")
+
+
+def run(tmp_path: Path, table: Path, templates: Path, *more: str) -> int:
+    return cli.main([*command(table, templates, tmp_path / "out"), *more])
+
+
+@pytest.mark.parametrize(
+    ("template", "cells", "why"),
+    [
+        (TWO, [{"depth": 7}] * 6, "a tie"),
+        (TWO, [{}] * 6, "no value"),
+        (DAYS, [{"found": "2001-05-05"}] * 6, "a tie"),
+        (AGE, [{"found": "2025-03-11"}] * 6, "less than a year before the query time"),
+        (DEPTH, [{"depth": 5, "name": f"Lake {n} of 5"} for n in "ABCDEF"], "the question gives the answer away"),
+        (DEPTH, [{"depth": n, "name": "Lake Same"} for n in range(6)], "several things of that description"),
+        (FISH, [{"fish": ["pike"]}] * 6, "a set of fewer than 2 values or more than 10"),
+        (FISH, [{"fish": list("abcdefghijk")}] * 6, "a set of fewer than 2 values or more than 10"),
+        (FISH, [{}] * 6, "no value"),
+        (COUNT, [{"fish": ["pike"]}] * 6, "fewer than two values"),
+        (SEA, [{"river": "High"}] * 6, "no river of that name"),
+        (SEA, [{"river": "Low", "name": f"Low Lake {n}"} for n in "ABCDEF"], "the question gives the answer away"),
+        (SEA, [{}] * 6, "no value"),
+        (DRY, [{"depth": 0}] * 6, "the premise holds"),
+        (DEPTH, [{"depth": 1, "fame": None}] * 6, "nothing to ask about"),
+        # The three most popular alone have a value: the other thirds would be empty.
+        (DEPTH, [{}, {}, {}, {}, {"depth": 1}, {"depth": 2}], "too few in another third of popularity"),
+    ],
+)
+def test_what_is_not_crisp_is_not_asked(
+    template: dict[str, Any], cells: list[dict[str, Any]], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    things = [thing | cell for thing, cell in zip(THINGS, cells, strict=True)]
+    assert construct(tmp_path, things, template) == 2
+    assert "no question came of" in capsys.readouterr().err
+    (step,) = [one for one in json.loads((tmp_path / "out/construct.json").read_text())["steps"] if one["rows"] == 1]
+    assert step["step"] == "questions" and step["kept"] == 0
+    assert why in step["dropped"]
+
+
+def test_the_same_templates_ask_where_things_are_crisp(tmp_path: Path) -> None:
+    cells = [
+        {"depth": 100 + at, "found": f"190{at}-02-03", "fish": ["pike", f"eel {at}"], "river": "Low"} for at in range(6)
+    ]
+    things = [thing | cell for thing, cell in zip(THINGS, cells, strict=True)]
+    assert construct(tmp_path, things, TWO, DAYS, AGE, DEPTH, FISH, COUNT, SEA) == 0
+    (step,) = [one for one in json.loads((tmp_path / "out/construct.json").read_text())["steps"] if one["rows"] == 7]
+    assert step["dropped"] == {} and step["kept"] == 3 * (2 * 1 + 5 * 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("domain: movie", "domain: cinema", "cinema"),
+        ("09:30:00 PT", "9 o'clock", "9 o'clock"),
+        ("each: 3", "each: none", "none"),
+        ("each: 3", "every: 3", "every"),
+        ("{link: person}", "{link: human}", "human"),
+        ("slow-changing}", "slow}", "gross"),
+        ("type: comparison", "type: compare", "template 7"),
+        ("column: minutes\n    wanted", "column: genres\n    wanted", "template 7"),
+        ("column: director", "column: directer", "template 1"),
+        ("column: director", "colum: director", "colum"),
+        ("    column: director\n", "", "template 1"),
+        ("given: [director, released]", "given: [director]", "template 4"),
+        ("path: [studio, chair]", "path: [studio]", "template 12"),
+        ("path: [studio, chair]", "path: [genres, chair]", "template 12"),
+        ("Who directed the film {name}?", "Who directed the film?", "template 1"),
+        ("the film {name} taken", "the film {name} {gross} taken", "{gross}"),
+        ("To which genres does the film {name} belong?", "Who directed the film {name}?", "template 6"),
+        ("    compute: years_since", "    compute: years", "template 14"),
+        ("    popularity: popularity   # visitors of its pages\n", "", "studio"),
+        ("    popularity: popularity   # votes", "    popularity: vote", "vote"),
+        ("      award: {}", "      name: {}", "name"),
+        ("kinds:", "kinds: [", "YAML"),
+    ],
+)
+def test_a_fault_in_the_templates_is_one_line(old: str, new: str, named: str, tmp_path: Path, capsys: Any) -> None:
+    text = (SAMPLE / "templates.yaml").read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "t.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    assert run(tmp_path, SAMPLE / "table.csv", tmp_path / "t.yaml") == 2
+    (found,) = capsys.readouterr().err.strip().splitlines()
+    assert named in found
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "named"),
+    [
+        ("table.csv", "kind,name", "kind,names", "'name'"),
+        ("table.csv", "film,Cold Tram", "flim,Cold Tram", "table.csv:5: unknown kind 'flim'"),
+        ("table.csv", "film,Cold Tram", "film,", "table.csv:5"),
+        ("table.csv", "film,Cold Tram,", "film,Cold Tram,9E99999", "table.csv:5: popularity"),
+        ("table.csv", "film,Cold Tram,", "film,Cold Tram,,", "table.csv:5"),
+        ("table.csv", "1997-10-12", "12.10.1997", "'12.10.1997'"),
+        ("table.csv", "popularity,director", "director,director", "director"),
+        ("table.csv", "studio,", "person,", "studio"),
+        ("table.csv", "Cold Tram", "Cold \udcff", "UTF-8"),
+        ("table.jsonl", "kind", "kind", "table.jsonl:1"),
+    ],
+)
+def test_a_fault_in_the_table_is_one_line(
+    name: str, old: str, new: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (SAMPLE / "table.csv").read_text(encoding="utf-8")
+    changed = text.replace("\nstudio,", "\nperson,") if old == "studio," else text.replace(old, new, 1)
+    (tmp_path / name).write_bytes(changed.encode("utf-8", "surrogateescape"))
+    assert run(tmp_path, tmp_path / name, SAMPLE / "templates.yaml") == 2
+    (found,) = capsys.readouterr().err.strip().splitlines()
+    assert named in found and name in found
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "more", [["--limit", "3"], ["--llm", "http://127.0.0.1:9/v1#m"], ["--table", "none.csv"], ["--topics", "t.yaml"]]
+)
+def test_what_does_nothing_is_refused(more: list[str], tmp_path: Path, capsys: Any) -> None:
+    assert run(tmp_path, SAMPLE / "table.csv", SAMPLE / "templates.yaml", *more) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_documents_that_cannot_be_pages_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("这一篇是中文的，不能作英文问题的网页。" * 5, encoding="utf-8")
+    assert run(tmp_path, SAMPLE / "table.csv", SAMPLE / "templates.yaml", "--documents", str(tmp_path / "in")) == 2

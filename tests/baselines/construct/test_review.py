@@ -13,16 +13,9 @@ from typing import Any
 import pytest
 
 from quadrag import cli
-from quadrag.construct.held import stands_in
-from quadrag.construct.review.items import (
-    check_annotator,
-    give_grade,
-    list_annotators,
-    load,
-    read_grades,
-    sample,
-)
-from quadrag.construct.steps import Drop
+from quadrag.construct.checks import stands_in
+from quadrag.construct.review import check_annotator, give_grade, list_annotators, load, read_grades, sample
+from quadrag.construct.steps import Rejected
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
 
@@ -37,8 +30,7 @@ HUMAN = {
 GRADER = """
 import sys
 from pathlib import Path
-from quadrag.baselines.construct.review.items import give_grade
-from quadrag.baselines.construct.review.items import load
+from quadrag.construct.review import give_grade, load
 dataset = Path(sys.argv[1])
 review, items = load(dataset)
 for name, item in items.items():
@@ -56,6 +48,10 @@ def grade(dataset: Path, who: str, grades: Iterable[int], texts: dict[str, str] 
     how, items = load(dataset)
     for item, given in zip(items.values(), grades, strict=False):
         assert give_grade(dataset, how, item, who, given, (texts or {}) if given == 3 else {}) is None
+
+
+def on_record(dataset: Path, who: str) -> dict[str, tuple[int, Any]]:
+    return {name: (said.grade, said.correction) for name, said in read_grades(dataset, who).items()}
 
 
 def lines_of(dataset: Path, who: str) -> list[dict[str, Any]]:
@@ -88,23 +84,6 @@ def test_a_killed_process_loses_no_grade_that_it_told_of(made: Made) -> None:
     grade(dataset, "anna", [1])
     found = read_grades(dataset, "anna")
     assert set(told) <= set(found) and found[told[0]].grade == 1
-
-
-def test_a_line_that_is_no_grade_counts_for_nothing(made: Made) -> None:
-    dataset = made("rgb")
-    grade(dataset, "anna", [4, 4])
-    one, other = list(load(dataset)[1])[:2]
-    lines: list[Any] = [[], 4, {"item": [one]}, {"grade": 5}, {"item": one, "grade": 5}]
-    lines += [{"item": one, "grade": given, "correction": {}} for given in (0, 6, "5", 5.0, True, None)]
-    lines += [{"item": one, "grade": 3, "correction": wrong} for wrong in (5, [1], {"question": 5}, {"answer": [5]})]
-    with (dataset / "reviews/anna.jsonl").open("ab") as file:
-        file.writelines(json.dumps(line).encode() + b"\n" for line in lines)
-        file.write(b"\xff\n" + b"[" * 100_000 + b"\n")
-        for correction in ({"nothing": "of the kind"}, {"question": ["a"]}):
-            file.write(json.dumps({"item": other, "grade": 3, "correction": correction}).encode() + b"\n")
-    assert read_grades(dataset, "anna") == {one: (4, {}), other: (3, {"question": ["a"]})}
-    assert review(dataset, "--human") == 0
-    assert len((dataset / "human/zh.json").read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_an_annotators_name_names_a_file_whatever_the_case_of_its_letters() -> None:
@@ -174,13 +153,13 @@ def test_a_correction_is_held_against_the_source_and_a_failing_one_told(recipe: 
     bad = {"question": f"{item.fields['question']}{answer}是？"} if len(answer) > 1 else {"question": "本文说了什么？"}
     fault = give_grade(dataset, how, item, "anna", 3, bad)
     assert fault in ("answer stands in the question", "question speaks of the document")
-    assert read_grades(dataset, "anna")[item.id] == (3, {}), "the grade itself is on record"
+    assert on_record(dataset, "anna")[item.id] == (3, {}), "the grade itself is on record"
     assert give_grade(dataset, how, item, "anna", 3, {"question": "What is the name of the river?"}) is not None
     good = f"{item.fields['question']}（选填）"
     for texts in ({"question": good}, {"question": f" {item.fields['question']}\n"}):
         assert give_grade(dataset, how, item, "anna", 3, texts) is None
     assert give_grade(dataset, how, item, "anna", 3, bad) == fault
-    assert read_grades(dataset, "anna")[item.id] == (3, {"question": good}), "nothing took it back"
+    assert on_record(dataset, "anna")[item.id] == (3, {"question": good}), "nothing took it back"
     assert give_grade(dataset, how, item, "anna", 4, {"question": f"{good}！"}), "only what has grade 3 is corrected"
 
 
@@ -233,7 +212,7 @@ def test_a_corrected_answer_parts_rgbs_passages_anew(made: Made) -> None:
         answer = item.passages[0][:5]
         try:
             line = how.correct(item, {"answer": [answer], "question": "请填空：____在哪里举行，什么时候？"})
-        except Drop:
+        except Rejected:
             continue
         done.add(item.kept[1])
         aspects = line["positive"] if item.kept[1] == "int" else [line["positive"]]
@@ -274,10 +253,10 @@ def test_a_sheet_goes_out_and_comes_back(made: Made, tmp_path: Path, capsys: pyt
         assert review(dataset, "--take", path) == 2
         assert capsys.readouterr().err.count("\n") == 1, "one line for the correction that was not taken"
     assert list_annotators(dataset) == ["a-b-c"] and len(lines_of(dataset, "a-b-c")) == 4
-    found = read_grades(dataset, "a-b-c")
+    found = on_record(dataset, "a-b-c")
     assert [found[item.id] for item in items[:4]] == [(5, {}), (3, good), (3, {}), (2, {})]
     assert review(dataset, "--take", path, "--annotator", "Bob") == 2
-    assert read_grades(dataset, "bob") == found
+    assert on_record(dataset, "bob") == found
 
 
 def test_a_list_goes_out_and_comes_back_an_entry_a_line(made: Made, tmp_path: Path) -> None:

