@@ -77,7 +77,7 @@ def find_verbatim(excerpt: str, text: str) -> str | None:
 
 def stands_in(answer: str, text: str) -> bool:
     """Whether an answer stands in a text, letters in either case; a number or a word as a whole, not as part of one."""
-    from quadrag.metrics._shared.rgb import stands_whole  # heavy: it is an evaluate module's
+    from quadrag.metrics._shared.phrases import stands_whole  # heavy: it is an evaluate module's
 
     return bool(stands_whole(text, answer))
 

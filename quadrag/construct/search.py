@@ -7,7 +7,7 @@ from pathlib import Path
 
 from quadrag.benchmark import Document
 from quadrag.records import Passage
-from quadrag.retrieval.bm25 import Bm25Index
+from quadrag.retrieval.bm25 import build_index, open_index
 from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
 
@@ -29,11 +29,12 @@ class Corpus:
         longest = max((len(row["text"]) for row in self._documents), default=1)
         chunking = Chunking(size=size or longest + 1, overlap=0)
         self._store = PassageStore.build(numbered, folder, chunking)
-        self._index = Bm25Index.build(self._store, folder, "unigram")
+        build_index(self._store, folder, "unigram")
+        self._rank = open_index(folder, "unigram")
 
     def find(self, query: str, k: int) -> list[tuple[Row, Passage]]:
         """Return the best chunks for a query, each with its document, best first."""
-        (hits,) = self._index.search([query], k)
+        (hits,) = self._rank([query], k)
         passages = [self._store[row]._replace(score=score) for row, score in hits]
         return [(self._documents[int(passage.id.partition("#")[0])], passage) for passage in passages]
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quadrag.chat.completer import Completer
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import Failure, as_verdict
 from quadrag.progress import Progress
 from quadrag.records import dumps
-from quadrag.systems.system import Completer
 
 Row = dict[str, Any]
 WAVE = 128  # rows that go through steps of single rows together
@@ -100,7 +100,7 @@ class Generator:
         text = as_verdict(reply)
         if not isinstance(text, Failure):
             return text
-        if self.stopped and text.detail.endswith(self.stopped):
+        if not text.asked:
             return Rejected(BUDGET)
         return Rejected("reply cut by length" if text.reason == "truncated" else "no reply")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import known, load
+from quadrag.chat.completer import Completer
 from quadrag.errors import QuadragError, pick
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive
@@ -18,7 +19,6 @@ from quadrag.results.run import PROFILES
 from quadrag.scoring.drive import Judge, Messages, load_scorer
 from quadrag.sheet import read_sheet
 from quadrag.stats import NOT_APPLICABLE
-from quadrag.systems.system import Completer
 
 from .labels import Graded, Item, LabelSet, find_graded, list_lines
 

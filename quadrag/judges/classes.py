@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from quadrag import catalogue
+from quadrag.chat.completer import Completer
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill, quote
 from quadrag.metrics._shared.verdict_reader import split
@@ -19,7 +20,6 @@ from quadrag.reporting.cells import interval_cell
 from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.stats import Item, summarise_all
-from quadrag.systems.system import Completer
 
 from .labelled import Judged
 from .labels import Graded
