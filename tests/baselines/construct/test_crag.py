@@ -239,11 +239,9 @@ def test_another_table_of_the_same_name_is_another_dataset(tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize("config", [pytest.param("qa", marks=pytest.mark.slow), "task_1_2", "task_3"])
-def test_every_config_runs(config: str, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_config_runs(config: str, made: Path, tmp_path: Path) -> None:
     line = ["run", "crag", config, "--data-dir", str(made), "--out", str(tmp_path / "run")]
     assert cli.main([*line, *(["--retriever", "none"] if config == "qa" else [])]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "(made by rules of 70 documents)" in said
 
 
 @pytest.mark.parametrize(
