@@ -126,9 +126,9 @@ def certify(cli, tmp_path):
     return run
 
 
-@pytest.mark.parametrize(("score", "agreement"), [(0, 10 / 22), (1, 12 / 22)])
-def test_a_judge_that_always_says_one_thing_looks_good_in_no_line(certify, score, agreement):
-    done, found = certify(f'{{"score": {score}}}')
+def test_a_judge_that_always_says_one_thing_looks_good_in_no_line(certify):
+    agreement = 10 / 22
+    done, found = certify('{"score": 0}')
     assert done.code == 0, done.err
     assert (found["n"], found["kappa"]) == (22, 0) and found["agreement"] == pytest.approx(agreement)
     assert (found["pipeline"]["n"], found["pipeline"]["by_rule"]) == (50, 28)
@@ -145,7 +145,6 @@ def test_a_judge_that_always_says_one_thing_looks_good_in_no_line(certify, score
         (SHEET.replace("I don't know", "gold is not this"), 30, 20, 12 + 3),
         (HEAD + SHEET[SHEET.index("asked") :], 22, 0, 12 + 3),
         (SHEET.replace("it is 1 I think", "I DON'T KNOW"), 21, 29, 11 + 3),
-        (SHEET.replace("it is 1 I think", "Invalid question"), 21, 29, 11 + 3),
     ],
 )
 def test_figures_are_of_what_the_judge_was_asked(certify, sheet, n, by_rule, agreed):
@@ -155,14 +154,6 @@ def test_figures_are_of_what_the_judge_was_asked(certify, sheet, n, by_rule, agr
     assert found["n"] == n == sum(map(sum, found["confusion"]))
     assert found["agreement"] == pytest.approx(agreed / n)
     assert found.get("pipeline", {}).get("by_rule", 0) == by_rule
-
-
-def test_what_rules_get_wrong_counts_against_the_pipeline_alone(certify):
-    sheet = SHEET.replace("equalright0,What is 0?,gold 0,gold 0,right", "equalright0,What is 0?,gold 0,gold 0,wrong")
-    right = [(f'"What is {at}?"', '{"score": 1}') for at in range(12)]
-    done, found = certify('{"score": 0}', sheet=sheet, rules=right)
-    assert done.code == 0, done.err
-    assert found["agreement"] == 1 and found["pipeline"]["agreement"] == pytest.approx(49 / 50)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +173,6 @@ def test_no_certificate_where_rules_leave_too_little(certify, sheet, code):
     ("reply", "read"),
     [
         ('{"score": 1, "explanation": "the same"', True),
-        ('Well: {"score": 1,\n"explanation": "same"\n', True),
         ('```json\n{"score": 1}\n```', True),
         ("It is right.", False),
         ('{"score": 0} or {"score": 1}', False),
@@ -225,20 +215,15 @@ def test_hallucination_needs_passages_and_no_gold(sheets):
     [
         (LABELS, VERDICTS + "77,right,\n", "verdicts.csv:8: item '77'"),
         (LABELS + "3,Who?,He,x,wrong\n", VERDICTS, "labels.csv:8: item '3'"),
-        (LABELS + "3,Who?,He,x,right\n", VERDICTS, "labels.csv:8: item '3'"),
         (LABELS.replace("Rome,wrong", "Rome,maybe"), VERDICTS, "labels.csv:3 has label 'maybe'"),
-        (LABELS.replace("Rome,wrong", "Rome,也许"), VERDICTS, "labels.csv:3 has label '也许'"),
         (LABELS.replace("Rome,wrong", "Rome,"), VERDICTS, "labels.csv:3"),
         (LABELS.replace(",wrong", ",right"), VERDICTS, "wrong"),
         (LABELS, VERDICTS.replace("2,right", "2,maybe"), "verdicts.csv:3: verdict 'maybe'"),
         (LABELS, VERDICTS + "1,wrong,\n", "verdicts.csv:8: item '1'"),
         (LABELS, "id,answer,verdict\n2,It is Rome,right\n", "'It is Rome'"),
-        (LABELS, "id,question,verdict\n1,法国的首都？,right\n", "'Capital of France?'"),
         (LABELS, "id,judged\n1,right\n", "verdict"),
         ("", VERDICTS, "labels.csv"),
         (LABELS, "id,verdict\n1,\n2,\n", "verdicts"),
-        (LABELS + "8,a,b,c,right,what\n", VERDICTS, "labels.csv:8"),
-        ("id,label\n1,\x00\n", VERDICTS, "labels.csv:2"),
     ],
 )
 def test_a_wrong_sheet_is_one_line_that_names_the_place(sheets, labels, verdicts, said):
