@@ -1,5 +1,6 @@
 """A retriever: passages by the number of words that they share with the query."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,11 +16,15 @@ class Words(Retriever):
 
     def open(self, indexes: Indexes) -> Ranker:
         """Read all passages; nothing is kept."""
-        passages = [set(text.lower().split()) for block in indexes.passages.blocks() for text in block]
+        passages = [_words(text) for block in indexes.passages.blocks() for text in block]
 
         def rank(queries: Sequence[str], k: int) -> list[list[tuple[int, float]]]:
-            words = [set(query.lower().split()) for query in queries]
+            words = [_words(query) for query in queries]
             shared = [[(row, float(len(asked & held))) for row, held in enumerate(passages)] for asked in words]
             return [sorted((hit for hit in hits if hit[1]), key=lambda hit: -hit[1])[:k] for hits in shared]
 
         return rank
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
