@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from quadrag.hub.record import hub_record
 from quadrag.paths import room
-from quadrag.provenance import Provenance, Source
+from quadrag.provenance import Provenance, Share, Source
 from quadrag.records import Question
 
 _LIKE = 2  # times as heavy, or as light, as its share of the rows a part of a file may be
@@ -41,7 +41,7 @@ def know_rows(source: Source, config: Any, split: str, questions: Sequence[Quest
         whose = _know_unlike(questions, whole, shares) if shares else Provenance.AUTHORS
     if not (whose.theirs and counted and whole) or counted.about:
         return replace(source, provenance=whose)
-    fewer = [f"{number} of {whole}"] if number < whole else []
+    fewer = [Share(number, whole)] if number < whole else []
     return replace(source, provenance=Provenance.PARTIAL if fewer else Provenance.AUTHORS, held=fewer)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.provenance import Provenance
+from quadrag.provenance import Provenance, Share
 from quadrag.reading import parse_json
 from quadrag.records import read_jsonl, write_text
 
@@ -39,15 +39,12 @@ class RunRecord:
     judge: str | None = None  # its judges by name; None where there is none
     state: str = "new"  # ``new``, ``running``, ``stopped`` or ``finished``
     files: dict[str, str] = field(default_factory=dict)  # the sha256 of each stage's file as the run wrote it, by name
-    partial: dict[str, str] = field(default_factory=dict)  # the same of the files that a stopped run left
     stopped: str | None = None  # why it could not finish
     log: bool = False  # whether its answers are a harness's log, of quadrag's own prompts and of what a model replied
-    # Which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
-    coverage: str | None = None
+    coverage: Share | None = None  # how many questions were asked, or a file answers; None where all
     source: str = "unknown"  # where the questions come from, and the corpus where it is from elsewhere, in words
     provenance: str = Provenance.UNVERIFIED.value  # whose they are together, as `quadrag.provenance` names it
-    # Where the questions are a part of the authors', how many of how many of a split: ``60 of 100``.
-    held: list[str] = field(default_factory=list)
+    held: list[Share] = field(default_factory=list)  # of each split of which a part of the authors' questions is there
     command: list[str] = field(default_factory=list)  # as typed, less passwords
     versions: dict[str, str] = field(default_factory=dict)  # of quadrag, Python and the libraries that have a say
     host: str = ""  # where it ran
@@ -202,6 +199,7 @@ class RunRecord:
         """Write `run.json`."""
         facts = {name: getattr(self, name) for name in self.__slots__ if name != "spec"}
         row = {"spec": self.spec.dump(), "identity": self.identity, **facts}
+        row |= {"coverage": self.coverage and self.coverage._asdict(), "held": [part._asdict() for part in self.held]}
         # By way of JSON, where a name that is a number is a text.
         whole = {"sum": _sum(json.loads(json.dumps(row))), **row}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
@@ -227,6 +225,8 @@ def read_run(folder: Path) -> RunRecord:
         raise QuadragError(f"{path} is damaged; {again}")
     try:
         del row["identity"]
+        row["coverage"] = row["coverage"] and Share(**row["coverage"])
+        row["held"] = [Share(**part) for part in row["held"]]
         return RunRecord(**{**row, "spec": validate(RunSpec, row["spec"], str(path))})
     except (KeyError, TypeError):
         raise QuadragError(f"{path} is of another version of quadrag; {again}") from None
@@ -242,18 +242,23 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def is_as_written(folder: Path, run: RunRecord, stage: str) -> bool:
+    """Whether a stage's file is in a folder as the run wrote it."""
+    return stage in run.files and (folder / stage).is_file() and run.files[stage] == sha256(folder / stage)
+
+
 def check_stage(folder: Path, run: RunRecord, stage: str) -> None:
     """Hold a stage's file against its sum.
 
     Raises:
         QuadragError: the file is not as the run left it, or not there.
     """
-    path, known = folder / stage, {**run.partial, **run.files}
+    path = folder / stage
     if not path.is_file():
         raise QuadragError(f"{folder} has no {stage}; run it to its end first")
-    if known.get(stage) != sha256(path):
+    if not is_as_written(folder, run, stage):
         # What `quadrag score` wrote, which retrieves nothing, is made as a whole.
-        made = "retrieved.jsonl" in known or run.state == "stopped"
+        made = "retrieved.jsonl" in run.files or run.state == "stopped"
         again = "remove it and run again, which makes it anew" if made else "remove the folder and score again"
         raise QuadragError(f"{path} is not as the run wrote it; {again}")
 

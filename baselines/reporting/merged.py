@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quadrag.provenance import join
+from quadrag.provenance import Share, join
 
 from ..core.benchmark import load
 from ..core.run_record import RunRecord
@@ -51,12 +51,12 @@ def merge_runs(results: Sequence[Result]) -> Result:
 
 def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
     """Return the first run's record with what is to be told above a table of all of them."""
-    parts = [run.coverage.split(" of ") for run in runs if run.coverage]
+    parts = [run.coverage for run in runs if run.coverage]
     return replace(
         runs[0],
         digests={**runs[0].digests, "splits": splits},
         provenance=join(run.whose for run in runs).value,
-        coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
+        coverage=Share(*map(sum, zip(*parts, strict=True))) if parts else None,
         short={place: kind for run in runs for place, kind in run.short.items()},
         notes=[note for run in runs for note in run.notes],
         dead_judge=any(run.dead_judge for run in runs),

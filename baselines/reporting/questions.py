@@ -25,8 +25,8 @@ from ..results.run import PROFILES, Result, own_profile
 from ..results.score import Status, record_of
 from ..results.selection import pick_headlines
 from ..runs import retrieve
+from ..runs.finished import digest_each
 from ..runs.folder import RETRIEVED, VERDICTS
-from ..runs.questions import digest_each
 from ..scoring.served import match_gold, read_gold
 from ..systems.own import as_served
 from .cells import format_value

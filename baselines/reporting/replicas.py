@@ -191,7 +191,7 @@ def _count_questions(results: Sequence[Result]) -> tuple[int, int, bool]:
         known = [authors.get(split) for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})
         numbers = [rows.number for rows in known if rows and rows.number]
-        whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked
+        whole = sum(numbers) if len(numbers) == len(known) else coverage.total if coverage else asked
         own = asked, whole, any(rows.about for rows in known if rows)
         counts[run.config] = min(own, counts.get(run.config, own))
     done, totals, about = zip(*counts.values(), strict=True)

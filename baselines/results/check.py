@@ -75,12 +75,10 @@ def _check_parts(result: Result) -> Iterator[Note]:
     if result.stopped and not run.dead_judge:
         yield Note(NoteCode.PARTIAL, {"kind": "stopped", "why": result.stopped})
     if run.coverage:
-        done, total = run.coverage.split(" of ")
         kind = "limit" if run.limit else "answers"
-        yield Note(NoteCode.PARTIAL, {"kind": kind, "limit": run.limit, "done": done, "total": total})
+        yield Note(NoteCode.PARTIAL, {"kind": kind, "limit": run.limit, **run.coverage._asdict()})
     for part in dict.fromkeys(part for record in result.parts or [run] for part in record.held):
-        done, total = part.split(" of ")
-        yield Note(NoteCode.PARTIAL, {"kind": "files", "done": done, "total": total})
+        yield Note(NoteCode.PARTIAL, {"kind": "files", **part._asdict()})
 
 
 def is_part(run: RunRecord) -> bool:

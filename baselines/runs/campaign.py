@@ -18,7 +18,7 @@ from .finished import run_folders
 from .folder import find_fresh
 from .models import Models, open_models
 from .plan import plan_all
-from .run import require_entity_llm, run
+from .run import open_finder, run
 
 
 @dataclass(slots=True)
@@ -108,12 +108,11 @@ def _find_obstacle(spec: RunSpec, models: Models) -> str | None:
         if lacking:
             return f"{spec.data_dir} lacks {', '.join(lacking)}; fetch it with `quadrag prepare {spec.benchmark}`"
     try:
-        finder = benchmark.finder(spec)
-        if finder is not None:
-            finder.close()
-        require_entity_llm(models.entity_llm, models.system.completer, spec)
+        finder = open_finder(benchmark, spec, models)
     except NotReady as error:
         return str(error)
+    if finder is not None:
+        finder.close()
     return None
 
 

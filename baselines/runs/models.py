@@ -1,11 +1,11 @@
 """The models that a spec names, opened and closed: what answers, the judges, and their ledger and budget."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quadrag.chat.estimate import Estimate
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.policy import CallPolicy
@@ -35,17 +35,6 @@ class Models:
     ledger: Ledger | None = None
     dead_judge: str | None = None
 
-    @property
-    def max_failed(self) -> float:
-        """The share of a metric's items that may fail."""
-        return self.policy.max_failed
-
-    @property
-    def estimate(self) -> Estimate | None:
-        """Where calls are noted in place of being made."""
-        found: Estimate | None = self.policy.estimate
-        return found
-
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""
         asked = {"llm": self.system.spent, "entity": self.entity_llm.spent if self.entity_llm else None}
@@ -53,16 +42,21 @@ class Models:
         return {role: dict(spent) for role, spent in asked.items() if spent is not None}
 
     def spent_since(self, before: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return the counters less those that there were before; of moments those that they are."""
-        return {
-            role: {
-                name: value - (before[role][name] or 0)
-                if isinstance(value, int | float) and name != "oldest"
-                else value
-                for name, value in spent.items()
-            }
-            for role, spent in self.spent().items()
-        }
+        """Return the counters less those that there were before; the oldest reply's moment as it is, in UTC."""
+        since: dict[str, dict[str, Any]] = {}
+        for role, spent in self.spent().items():
+            since[role] = dict(spent)
+            for name, value in spent.items():
+                if name == "oldest":
+                    since[role][name] = value and show_time(value)
+                elif isinstance(value, int | float):
+                    since[role][name] = value - (before[role][name] or 0)
+        return since
+
+
+def show_time(moment: float) -> str:
+    """Write a Unix time in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 @contextmanager

@@ -1,12 +1,13 @@
 """The judges of a run: how many may be named, which is asked no further, and what is told of what they said."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadrag.chat.keys import known_keys
-from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import UNREADABLE, Failure
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
@@ -21,8 +22,10 @@ from ..results.judges import FIRST, check_judge, read_verdict, read_verdicts
 from ..results.note import Note
 from ..results.run import PROFILES
 from ..results.score import Score
-from ..systems.system import Completer
-from .drive import DeadJudge, Embed, Request, Rows, ScoringInputs, Work, follow, load_scorer, score
+from .drive import DeadJudge, Request, Rows, ScoringInputs, Work, follow, load_scorer, score
+
+if TYPE_CHECKING:
+    from ..runs.models import Models
 
 _AMONG = 20 * FIRST  # the first answers, among which there are so many to judge
 _SHOWN = 120  # characters of a verdict
@@ -49,19 +52,6 @@ class Scored(NamedTuple):
         """Enter into a run what is known of its judges."""
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
         run.notes = [note.as_row() for note in self.notes]
-
-
-class Judging(Protocol):
-    """The models of a run as far as they judge; `dead_judge` says why none is asked, where one does not answer."""
-
-    judges: Sequence[Completer]
-    dead_judge: str | None
-    embed: Embed | None
-    ledger: Ledger | None
-
-    @property
-    def max_failed(self) -> float:
-        """The share of a metric's items above which its value is not shown."""
 
 
 class Judged(NamedTuple):
@@ -104,7 +94,7 @@ class Judged(NamedTuple):
 
 
 def score_answers(
-    models: Judging,
+    models: Models,
     benchmark: Benchmark,
     questions: Sequence[Question],
     answers: Sequence[Answer],
@@ -125,7 +115,7 @@ def score_answers(
             with Progress(f"{task.config}: verdicts", len(answers)) as progress:
                 for judge in models.judges:
                     judge.on_progress = progress.update
-                unread = _probe(judged) if models.max_failed < 1 else None
+                unread = _probe(judged) if models.policy.max_failed < 1 else None
                 if unread and models.ledger and UNREADABLE in models.ledger.retry:
                     given.said.clear()
                     with models.ledger.renewing():
@@ -139,7 +129,7 @@ def score_answers(
     return Scored(items, scores, stopped or dead, verdict, model, dead is not None)
 
 
-def _judge(models: Judging, judged: Judged) -> Scored:
+def _judge(models: Models, judged: Judged) -> Scored:
     """Score answers with the judges; those whose verdicts could not be read once more, where this is wanted."""
     verdicts: Rows = []
     items, scores = judged.score(verdicts)

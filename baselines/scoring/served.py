@@ -7,9 +7,12 @@ so, but an id has the form of a gold document's, as 64 hexadecimal digits, or pa
 found. Of ids of another form that cannot be told, nor where most texts are too short: nothing is ranked.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from quadrag.errors import one_line
 from quadrag.passages import UNNAMED
@@ -19,7 +22,10 @@ from ..core.benchmark import NOT_GIVEN, Benchmark
 from ..core.spec import RunSpec
 from ..core.task import load_rows, script_options
 from ..systems.own import as_served
-from .judging import Judging, Scored, score_answers
+from .judging import Scored, score_answers
+
+if TYPE_CHECKING:
+    from ..runs.models import Models
 
 LEAST = 32  # characters, blanks aside, from which a part of a text is taken for a part of it and no chance
 _LONGEST = 16  # characters of an id that is shown
@@ -52,7 +58,7 @@ class Evidence:
 
 
 def score_service(
-    session: Judging,
+    models: Models,
     inner: Benchmark,
     questions: Sequence[Question],
     answers: Sequence[Answer],
@@ -73,7 +79,7 @@ def score_service(
         if answer.answer is not None or passages[answer.key]
     }
     served = as_served(inner, evidence.texts, evidence.why)
-    scored = score_answers(session, served, questions, answers, task, None, ranked)
+    scored = score_answers(models, served, questions, answers, task, None, ranked)
     return scored, replace(evidence, bare=bare)
 
 

@@ -17,8 +17,8 @@ from ...core.run_record import NAME, RunRecord, read_run, sha256
 from ...core.spec import UNKNOWN, RunSpec
 from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell
+from ..finished import digest_each, read_asked
 from ..folder import QUESTIONS, is_empty
-from ..questions import digest_each, read_asked
 from .answers import lines, read, read_head, read_passages, texts_asked
 from .logs import LOG, find_maker
 
@@ -101,7 +101,7 @@ def _read_maker(path: Path) -> RunRecord | None:
 
 def _check_asked(path: Path, made: RunRecord | None, questions: Questions) -> None:
     """Refuse a run's answers to questions of other data that have the same ids."""
-    before, now = read_asked(path.parent, made.files.get(QUESTIONS)) if made else {}, digest_each(questions)
+    before, now = read_asked(path.parent, made) if made else {}, digest_each(questions)
     shared = before.keys() & now.keys()
     if made and shared and all(before[key].sha256 != now[key] for key in shared):
         there = f"--data-dir {made.spec.data_dir}" if made.spec.data_dir else made.source

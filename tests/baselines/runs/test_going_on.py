@@ -102,7 +102,6 @@ def test_a_dead_server_or_judge_leaves_whole_stages_and_may_be_corrected(cli, se
     Path("r/.run.json.123.part").write_text('{"st')  # of a run that was killed
     assert cli(*ONE, *llm(server), "--judge", f"{DEAD}#mistyped", "--out", "r").code == 2
     assert len(rows("r/answers.jsonl")) == 12 and record("r")["state"] == "stopped"
-    assert not read_run(Path("r")).services.keys() - {"llm"}, "nor is a judge named that did not reply"
     assert cli(*ONE, *llm(server), "--judge", f"{judge.url}#j", "--out", "r").code == 0 and server.requests == 12
     assert cli(*ONE, *llm(server, "L0"), "--judge", f"{judge.url}#j", "--out", "undisturbed").code == 0
     assert stages(Path("r")) == stages(Path("undisturbed"))
