@@ -1,0 +1,105 @@
+"""How numbers are written: rates in percent, lengths in characters, a dash for none; and the cells that hold them.
+
+What a key's unit is stands in its metric's record.
+"""
+
+from collections.abc import Sequence
+
+from quadrag.results.score import Score, Status
+from quadrag.stats import Pair
+
+from .table import NOTHING as NOTHING
+from .table import Cell, Figure
+
+RATE, CHARACTERS = "rate", "characters"
+ALPHA = 0.05  # of differences that are none, the share that is taken for one
+INVALID = "INVALID"  # in the place of a value of which too many items failed
+ALIKE = "!"  # behind what rests on verdicts that say nothing of the answers
+FEW = 5  # items, below which a value has no interval: a resample of them says nothing
+MANY = 400  # items, beyond which a rate has two decimals
+
+
+def format_value(value: float | None, unit: str = RATE, n: int | None = None, sign: str = "") -> str:
+    """Write a rate over n items in percent, with the decimals that n has earned, a length with one; a dash for none.
+
+    With ``+`` as the sign a difference.
+    """
+    if value is None:
+        return NOTHING
+    if unit == CHARACTERS:
+        return write_number(value, 1, sign)
+    return write_number(value * 100, 2 if (n or 0) > MANY else 1, sign)
+
+
+def format_interval(bounds: Sequence[float | None] | None, unit: str = RATE) -> str:
+    """Write an interval, as ``1.2–3.4``; beside a minus a dash would be taken for another: ``-1.2 to 3.4``."""
+    sides = [format_value(side, unit) for side in bounds or () if side is not None]
+    return (" to " if any(side.startswith("-") for side in sides) else "–").join(sides)
+
+
+def write_number(value: float, decimals: int, sign: str = "") -> str:
+    """Write a number, with ``+`` as the sign the greater ones too; what is 0 in these decimals has none."""
+    text = f"{value:{sign}.{decimals}f}"
+    return text if float(text) else text.lstrip("+-")
+
+
+def interval_cell(value: float | None, interval: Sequence[float] | None, n: int | None, unit: str = RATE) -> Cell:
+    """Make a cell of a value over n items with its interval under it, where they are not too few."""
+    bounds = interval if interval and (n or 0) >= FEW else None
+    return Cell(format_value(value, unit, n), format_interval(bounds, unit), _figure(value, bounds, n, unit))
+
+
+def _figure(value: float | None, bounds: Sequence[float] | None, n: int | None, unit: str) -> Figure | None:
+    scale = 1 if unit == CHARACTERS else 100
+    between = (bounds[0] * scale, bounds[1] * scale) if bounds else None
+    return None if value is None else Figure(value * scale, between, n, unit="" if unit == CHARACTERS else "%")
+
+
+def value_cell(row: Score | None) -> Cell:
+    """Make the cell of a score: a dash where there is none, or its metric did not run, which a note says.
+
+    An invalid value is called so. What rests on verdicts that say nothing of the answers is marked, in no chart.
+    """
+    if row is None or not row.ran:
+        return Cell(NOTHING)
+    if row.status is Status.INVALID:
+        return Cell(INVALID)
+    cell = interval_cell(row.value, row.interval, row.n, row.record.unit)
+    if row.status is Status.UNTRUSTED_JUDGE and row.value is not None:
+        return Cell(cell.text + ALIKE, cell.sub)
+    if cell.figure:
+        cell.figure = cell.figure._replace(lower=row.record.direction == "lower")
+    return cell
+
+
+def count_both(row: Score) -> tuple[int, int]:
+    """Count the items that a score's value is over, and those that its metric is about.
+
+    Over all splits of a config these are questions or, where some of their answers are left out, answers.
+    """
+    total = count_all(row)
+    if row.counts.left_out:
+        return total - row.counts.left_out, total
+    return row.n or 0, total - row.counts.n_not_applicable
+
+
+def count_all(row: Score) -> int:
+    """Count the items that a score's metric was tried on: of a value over all splits as `count_both` does."""
+    return row.counts.n_answers if row.counts.left_out else row.counts.n_total
+
+
+def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:
+    """Make the cell of a difference of two values, its interval under it.
+
+    Args:
+        pair: the difference.
+        unit: of the values.
+        better: whether more or less is better; where it is not, no chart asks what is chance.
+    """
+    text = format_value(pair.difference, unit, pair.n, "+")
+    if pair.n < FEW:
+        return Cell(text)
+    figure = _figure(pair.difference, pair.interval, pair.n, unit) if better else None
+    units = "characters" if unit == CHARACTERS else "percent points"
+    figure = figure and figure._replace(sure=pair.decisive < ALPHA, unit=units)
+    return Cell(text, format_interval(pair.interval, unit), figure)

@@ -1,0 +1,84 @@
+"""Results for programs: one object of all that runs came to."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.provenance import join
+from quadrag.results.note import NoteCode
+from quadrag.results.record import RunRecord
+from quadrag.results.run import Result
+from quadrag.results.score import Status
+from quadrag.results.selection import pool_rows
+
+from .cells import count_all, count_both
+from .messages import say, say_invalid
+from .replicas import list_reasons
+from .run_notes import note_validity
+from .samples import spread_samples
+
+
+def describe_results(results: Sequence[Result], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:
+    """Return runs of one benchmark as an object for JSON, values in the metrics' own units, mostly 0 to 1.
+
+    Args:
+        results: of the runs.
+        profiles: those whose rows are wanted.
+        folder: where the runs lie; None of answers that were scored without one.
+
+    Returns:
+        ``benchmark``, ``config``, ``name`` (what answered) and ``recipe``, null where runs differ; ``folder``;
+        ``valid``, and why not (``invalid``); ``notes``, what stands above a table; what is partial (``stopped``,
+        ``coverage``: ``done`` of ``total`` questions); whose the data are (``provenance``); what keeps the runs from
+        their recipe's row (``not_replicated``); and ``rows``, a metric over all questions of a split each, before them
+        those over all splits. One that could not be computed says why (``not_run``), one of several samples
+        has their spread.
+    """
+    runs = [result.run for result in results]
+
+    def shared(values: Sequence[str | None]) -> str | None:
+        return values[0] if len(set(values)) == 1 else None
+
+    several = shared([run.llm for run in runs]) is None
+    reasons = list_reasons(results, profiles[0])
+    return {
+        "benchmark": runs[0].benchmark,
+        "config": shared([run.config for run in runs]),
+        "name": shared([run.llm for run in runs]),
+        "folder": None if folder is None else str(folder),
+        "valid": not any(run.has_note(NoteCode.INVALID) for run in runs),
+        "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
+        "notes": [say(note) for note in note_validity(results)],
+        "stopped": next((result.stopped for result in results if result.stopped), None),
+        "coverage": next((run.coverage._asdict() for run in runs if run.coverage), None),
+        "provenance": join(run.whose for run in runs).value,
+        "recipe": shared([_name_recipe(run) for run in runs]),
+        "not_replicated": [
+            f"{name}: {say(reason)}" if len({name for name, _ in reasons}) > 1 else say(reason)
+            for name, reason in reasons
+        ],
+        "rows": [row for result in results for row in _rows(result, profiles)],
+    }
+
+
+def _name_recipe(run: RunRecord) -> str | None:
+    return run.spec.replica.recipe if run.spec.replica else None
+
+
+def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
+    scores = [score for score in result.whole() if score.profile in profiles]
+    for score in (*(one for profile in profiles for one in pool_rows(result, scores, profile)), *scores):
+        spread = spread_samples(result, score)
+        yield {
+            "name": result.run.llm,
+            "recipe": _name_recipe(result.run),
+            "retriever": result.run.retriever,
+            **{name: getattr(score.key, name) for name in ("config", "split", "metric", "key")},
+            **{name: getattr(score, name) for name in ("profile", "value", "interval")},
+            "n": count_both(score)[0],
+            "n_total": count_all(score),
+            "signature": score.signature,
+            **({"samples": spread._asdict()} if spread else {}),
+            "valid": score.status is not Status.INVALID,
+            **({} if score.ran else {"not_run": score.reason}),
+        }

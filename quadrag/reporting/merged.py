@@ -1,0 +1,62 @@
+"""The runs of one campaign, or of one system on several tasks, as one run."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from quadrag.benchmark import load
+from quadrag.judges.certificate import unique
+from quadrag.provenance import Share, join
+from quadrag.results.note import rename_splits
+from quadrag.results.record import RunRecord
+from quadrag.results.run import Result
+from quadrag.spec import NONE
+
+
+def merge_runs(results: Sequence[Result]) -> Result:
+    """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
+    ran = Counter(result.run.config for result in results)
+
+    def how(result: Result) -> str:
+        inputs = result.run
+        if ran[inputs.config] == 1 or inputs.retriever == load(inputs.benchmark).default_retriever:
+            return ""
+        return f" ({'no documents' if inputs.retriever == NONE else inputs.retriever})"
+
+    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.splits)
+    return Result(
+        _merge_records([replace(one.run, notes=rename_splits(one.run, how(one))) for one in results], [*splits]),
+        [
+            replace(score, key=score.key._replace(split=score.key.split + how(result)))
+            for result in results
+            for score in result.scores
+        ],
+        [line | {"split": line["split"] + how(result)} for result in results for line in result.items],
+        stopped="; ".join(result.stopped for result in results if result.stopped) or None,
+        asked={
+            (config, split + how(result), name): one
+            for result in results
+            for (config, split, name), one in result.asked.items()
+        },
+        certificates=unique(one for result in results for one in result.certificates),
+        texts={
+            ((config, split + how(result), name), sample): text
+            for result in results
+            for ((config, split, name), sample), text in result.texts.items()
+        },
+        parts=[result.run for result in results],
+    )
+
+
+def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
+    """Return the first run's record with what is to be told above a table of all of them."""
+    parts = [run.coverage for run in runs if run.coverage]
+    return replace(
+        runs[0],
+        digests={**runs[0].digests, "splits": splits},
+        provenance=join(run.whose for run in runs).value,
+        coverage=Share(*map(sum, zip(*parts, strict=True))) if parts else None,
+        short={place: kind for run in runs for place, kind in run.short.items()},
+        notes=[note for run in runs for note in run.notes],
+        dead_judge=any(run.dead_judge for run in runs),
+    )

@@ -1,0 +1,199 @@
+"""The run folder as a run writes it: its files, what made them, and whether they may be used again.
+
+`run.json` records what identifies the run, and the sha256 of each stage's file before it is written. A folder of
+another run is refused once it holds answers; a file that is gone sends every later stage back to work, and one that was
+altered is refused. A finished run that is done again, as where calls had failed, keeps its files until the new ones are
+all there. Times, cost, host and command are in `run.json` alone, so that the other files of equal runs are equal to the
+byte.
+"""
+
+import contextlib
+import hashlib
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.records import read_jsonl, write_text
+from quadrag.results.record import NAME, RunRecord, read_run, sha256
+
+LOCK = ".lock"  # held by the run that is at work in the folder
+FRESH = ".fresh"  # while a run asks all anew: the moment from which replies count
+PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
+ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
+QUESTIONS = "questions.jsonl"  # what is kept of each question
+RETRIEVED, ANSWERS, VERDICTS, ITEMS, SCORES = STAGES = (
+    "retrieved.jsonl",
+    "answers.jsonl",
+    "verdicts.jsonl",
+    "items.jsonl",
+    "scores.json",
+)
+
+
+class RunFolder:
+    """A run folder open for writing; `run` is its record, `finished` whether all of it is done."""
+
+    def __init__(self, path: Path | None, run: RunRecord, whole: bool = False) -> None:
+        """Open a folder for a run, in which files may stand; without a path nothing is written.
+
+        One without a judge, or whose judge came to nothing, may get one: its answers stand, and are scored anew. A run
+        that is made as a `whole`, as scores of answers that are there, takes nothing over.
+        """
+        self.path = path
+        self.run = run
+        self.finished = False
+        self.whole = whole or path is None
+        self._held: dict[str, str] | None = {} if self.whole else None  # texts that are kept back until all are there
+        if path is None or whole or not (path / NAME).exists():
+            return
+        for stray in path.glob(".*.part"):  # what a killed run was writing
+            stray.unlink(missing_ok=True)
+        before = read_run(path)
+        answering = before.answering == run.answering
+        if answering and before.judging == run.judging:
+            self._take_over(before)
+        elif answering and (before.judge is None or before.judged_in_vain or before.state != "finished"):
+            self._take_over(before)
+            self.redo(VERDICTS)
+            self.run.judging, self.run.judge, self.run.unread_judge = run.judging, run.judge, None
+            self.run.verdict, self.run.notes, self.run.certificates = None, [], []
+        elif any((path / name).exists() and (path / name).stat().st_size for name in (ANSWERING, *STAGES[1:])):
+            raise QuadragError(f"{path} holds a run {_tell_difference(before, run)}")
+        else:  # nothing is answered yet, as after a mistyped model: there is nothing to lose
+            for name in (*STAGES, PARTIAL):
+                (path / name).unlink(missing_ok=True)
+
+    def _take_over(self, before: RunRecord) -> None:
+        self.run = replace(before, spec=self.run.spec)
+        self.finished = before.state == "finished" and all(map(self.stands, {RETRIEVED, ANSWERS, ITEMS, SCORES}))
+        self._held = {} if self.finished else None
+
+    @property
+    def was_finished(self) -> bool:
+        """Whether the folder holds a finished run, which stays as it is until all of another is there."""
+        return self._held is not None and not self.whole
+
+    def redo(self, first: str) -> None:
+        """Send a stage and all after it back to work."""
+        self.finished = False
+        for stage in STAGES[STAGES.index(first) :]:
+            self.run.files.pop(stage, None)
+
+    def refuse_altered(self) -> None:
+        """Refuse to write over passages, answers or items that are not as the run wrote them."""
+        for stage in (RETRIEVED, ANSWERS, VERDICTS, ITEMS):
+            if stage in self.run.files and self.place(stage).is_file() and not self.stands(stage):
+                again = "remove it and run again, which makes it anew; answers of your own: quadrag score FILE"
+                raise QuadragError(f"{self.place(stage)} is not as the run wrote it; {again}")
+
+    def place(self, name: str) -> Path:
+        """Return where a file of the folder lies, or will."""
+        return (self.path or Path()) / name
+
+    def stands(self, stage: str) -> bool:
+        """Whether a stage is done."""
+        place = self.place(stage)
+        return stage in (self._held or ()) or (place.is_file() and self.run.files.get(stage) == sha256(place))
+
+    def read(self, stage: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield number and object of each line of a stage."""
+        if self._held and stage in self._held:
+            lines = enumerate(self._held[stage].split("\n"), 1)
+            return ((number, json.loads(line)) for number, line in lines if line)
+        return read_jsonl(self.place(stage))
+
+    def write(self, stage: str, text: str) -> None:
+        """Record a stage's text, then write its file; what was made of another text goes."""
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if self.run.files.get(stage) != digest:
+            for later in STAGES[STAGES.index(stage) + 1 :] if stage in STAGES else ():
+                self.run.files.pop(later, None)
+                if self._held is None:
+                    self.place(later).unlink(missing_ok=True)
+        self.run.files[stage] = digest
+        if self._held is None:
+            self.place(stage).unlink(missing_ok=True)
+            self.save()
+            write_text(self.place(stage), text)
+        else:
+            self._held[stage] = text
+
+    def begin_fresh(self, since: float) -> None:
+        """Ask all anew, but for what was asked since a moment, as by a command that was killed."""
+        self.run.fresh = since
+        if self.path and _read_fresh(self.path) != since:
+            self.place(ANSWERING).unlink(missing_ok=True)
+            write_text(self.place(FRESH), repr(since))
+
+    def commit(self) -> None:
+        """Put in place what was kept back, and write `run.json`."""
+        held, self._held = self._held or {}, None
+        if self.path is None:
+            return
+        for stage in held:
+            self.place(stage).unlink(missing_ok=True)
+        self.save()
+        for stage, text in held.items():
+            write_text(self.place(stage), text)
+        self.place(FRESH).unlink(missing_ok=True)
+
+    def save(self) -> None:
+        """Write `run.json`, but of a run that is kept back."""
+        if self.path and self._held is None:
+            self.run.write(self.path)
+
+
+def find_fresh(folders: Iterable[Path]) -> float:
+    """Return from when on replies count in fresh runs: from now on, or, where one was stopped, from when it began."""
+    places = [*folders]
+    begun = [moment for folder in places if (moment := _read_fresh(folder))]
+    runs = [read_run(folder) if (folder / NAME).exists() else None for folder in places]
+    last = max([*begun, *(run.fresh for run in runs if run and run.fresh)], default=None)
+    done = all(run and run.state == "finished" and run.fresh == last for run in runs)
+    return time.time() if last is None or done else last
+
+
+def _read_fresh(folder: Path) -> float | None:
+    return float((folder / FRESH).read_text()) if (folder / FRESH).is_file() else None
+
+
+def is_empty(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a run leaves that failed or was killed at once."""
+    return all(re.fullmatch(rf"\{LOCK}|\{FRESH}|\..*\.part", path.name) for path in folder.iterdir())
+
+
+@contextlib.contextmanager
+def lock_folder(out: Path) -> Iterator[None]:
+    """Keep two runs out of one folder, which is made; the lock lies in it, and goes with the process that holds it."""
+    from filelock import FileLock, Timeout
+
+    for part in (out, *out.parents):
+        if part.exists() and not part.is_dir():
+            raise QuadragError(f"{part} is a file; expected a folder for the run, name another with --out")
+    if out.exists() and not (out / NAME).exists() and not is_empty(out):
+        raise QuadragError(f"{out} is not empty and holds no run.json; name another folder with --out")
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(out / LOCK, timeout=0):
+            yield
+    except Timeout:
+        raise QuadragError(f"another run is at work in {out}; wait for it, or name another folder with --out") from None
+
+
+def _identify(run: RunRecord) -> Any:
+    return {"data": run.source.partition(" (")[0], **run.answering, "judge": run.judging}
+
+
+def _tell_difference(before: RunRecord, now: RunRecord) -> str:
+    """Say in what two runs differ first, and what to do who asks for the second in the folder of the first."""
+    name, was, wanted = "", _identify(before), _identify(now)
+    while isinstance(was, dict) and isinstance(wanted, dict):
+        key = next(key for key in {**was, **wanted} if was.get(key) != wanted.get(key))
+        name, was, wanted = f"{name}.{key}".removeprefix("."), was.get(key), wanted.get(key)
+    way = "; if only its place is another, name it from its first run on (--llm-name)" * name.endswith("service")
+    return f"with {name} {was!r:.60}, not {wanted!r:.60}; name another folder with --out, or remove it{way}"
