@@ -3,12 +3,10 @@
 The record is ``TABLES`` in the ``tables.py`` of a benchmark's room; without one its runs have plain tables.
 """
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
-from quadrag.paths import room
+from quadrag import catalogue
 from quadrag.results.run import Result
 from quadrag.results.score import Score
 
@@ -41,6 +39,5 @@ class PaperTables:
 
 def load_tables(benchmark: str) -> PaperTables:
     """Return what a benchmark says of its tables."""
-    if not (room("baselines") / benchmark / "tables.py").is_file():
-        return PaperTables()
-    return cast(PaperTables, importlib.import_module(f"..{benchmark}.tables", __package__).TABLES)
+    tables = catalogue.module_beside(benchmark, "tables")
+    return tables.TABLES if tables else PaperTables()
