@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.benchmark import known
     from quadrag.reporting.all import tabulate_all
     from quadrag.reporting.page.page import write_page
-    from quadrag.run.campaign import run_demo
+    from quadrag.run.sweep import run_demo
 
     out = Path(arguments.out or "runs/demo")
     results: list[Any] = []

@@ -82,9 +82,9 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
     lay_beside(results)
     grids, pages = [], []
     named = [*zip(name_files(files), results, strict=True)]
-    benchmarks = dict.fromkeys(result.run.benchmark for result in results)
+    benchmarks = dict.fromkeys(result.record.benchmark for result in results)
     for benchmark in benchmarks:
-        parts = [(name, part) for name, part in named if part.run.benchmark == benchmark]
+        parts = [(name, part) for name, part in named if part.record.benchmark == benchmark]
         systems = gather_systems(parts)
         if len(systems) > 1:
             merged = [(name, merge_runs(results)) for name, results in systems]
@@ -133,7 +133,7 @@ def _score_files(
         with open_models(spec, policy) as models:
             models.dead_judge = dead
             results.append(run(spec, policy, replace(models, system=AnswersFile(file, spec)), folder))
-        dead = results[-1].stopped if results[-1].run.dead_judge else dead
+        dead = results[-1].stopped if results[-1].record.dead_judge else dead
     return results
 
 
@@ -160,7 +160,7 @@ def _plan(arguments: argparse.Namespace, file: Path) -> Any:
     if maker := find_maker(file):
         partial.setdefault("data_dir", maker.settings.get("data_dir"))
     # Of a retriever that searches, a log does not say the settings.
-    retriever = retriever or (log["retriever"] if log["retriever"] in (NONE, record.supplied) else None)
+    retriever = retriever or (log["retriever"] if log["retriever"] in (NONE, record.default_context) else None)
     partial.pop("retriever", None)
     if retriever or record.corpus or record.options:
         # Where the file does not say how its passages were found, it was least of all by this benchmark's default.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from quadrag.catalogue import configs
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.run.finished import refuse_repeated_tasks
 
 from .comparison import refuse_apart, tabulate_comparison
@@ -13,7 +13,7 @@ from .paper import show_paper
 from .run_tables import tabulate_run
 from .table import Grid
 
-Runs = Sequence[tuple[str, Sequence[Result]]]  # name of each, and what it came to
+Runs = Sequence[tuple[str, Sequence[Run]]]  # name of each, and what it came to
 
 
 def tabulate_all(
@@ -36,8 +36,8 @@ def tabulate_all(
     if len(results) == 1:
         return tabulate_run(results[0], profiles, labels, every=True)
     grids = []
-    for benchmark in dict.fromkeys(result.run.benchmark for result in results):
-        ours = [result for result in results if result.run.benchmark == benchmark]
+    for benchmark in dict.fromkeys(result.record.benchmark for result in results):
+        ours = [result for result in results if result.record.benchmark == benchmark]
         grids += show_paper(benchmark, ours, profiles, labels, verbose)
     return grids
 
@@ -47,17 +47,17 @@ def compare_all(runs: Runs, profile: str, every: bool = True) -> list[Grid]:
     return [tabulate_comparison(merged, profile, every) for merged in merge_all(runs)]
 
 
-def merge_all(runs: Runs) -> list[list[tuple[str, Result]]]:
+def merge_all(runs: Runs) -> list[list[tuple[str, Run]]]:
     """Make one result of each of several runs, to be compared; where all are of the same benchmarks, of each of these.
 
     Raises:
         QuadragError: they are of several benchmarks, no two share a split, or one holds a task twice.
     """
-    held = [dict.fromkeys(result.run.benchmark for result in parts) for _, parts in runs]
+    held = [dict.fromkeys(result.record.benchmark for result in parts) for _, parts in runs]
     groups = [list(runs)]
     if all(one.keys() == held[0].keys() for one in held):
         groups = [
-            [(name, [one for one in parts if one.run.benchmark == benchmark]) for name, parts in runs]
+            [(name, [one for one in parts if one.record.benchmark == benchmark]) for name, parts in runs]
             for benchmark in held[0]
         ]
     for group in groups:
@@ -67,7 +67,7 @@ def merge_all(runs: Runs) -> list[list[tuple[str, Result]]]:
     return [[(name, merge_runs(parts)) for name, parts in group] for group in groups]
 
 
-def gather_systems(scored: Sequence[tuple[Path, Result]]) -> list[tuple[str, list[Result]]]:
+def gather_systems(scored: Sequence[tuple[Path, Run]]) -> list[tuple[str, list[Run]]]:
     """Put the results of one model's logs in a folder together, in the order of its tasks; of other files each alone.
 
     Args:
@@ -76,14 +76,14 @@ def gather_systems(scored: Sequence[tuple[Path, Result]]) -> list[tuple[str, lis
     Returns:
         What each system is called, a model or a file, and its results.
     """
-    systems: dict[tuple[Path, str], list[Result]] = {}
+    systems: dict[tuple[Path, str], list[Run]] = {}
     for file, result in scored:
-        place = (file.parent, result.run.llm) if result.run.log else (file, str(file))
+        place = (file.parent, result.record.llm) if result.record.log else (file, str(file))
         systems.setdefault(place, []).append(result)
     models = [model for _, model in systems]
 
-    def rank(result: Result) -> int:
-        return list(configs(result.run.benchmark)).index(result.run.config)
+    def rank(result: Run) -> int:
+        return list(configs(result.record.benchmark)).index(result.record.config)
 
     return [
         (model if models.count(model) == 1 else str(folder), sorted(results, key=rank))

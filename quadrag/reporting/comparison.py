@@ -29,7 +29,7 @@ from quadrag.results.compare import (
     record_at,
 )
 from quadrag.results.note import Level, Note, NoteCode, group_notes
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Place, Score, Status
 from quadrag.results.selection import is_whole, pool_rows
 from quadrag.stats import Pair
@@ -42,7 +42,7 @@ from .table import Cell, Grid, Line
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table
-Runs = Sequence[tuple[str, Result]]
+Runs = Sequence[tuple[str, Run]]
 
 
 def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = False) -> Grid:
@@ -79,7 +79,7 @@ def comparison_table(comparison: Comparison, names: Sequence[str], every: bool =
             here.sort(key=_rank)
         lines += [Line(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
     shared = [{one.place[at] for one in shown} for at in range(2)]
-    of = " ".join([comparison.runs[0].run.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
+    of = " ".join([comparison.runs[0].record.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
     others = ", ".join([*called[1 : _SHOWN + 1], *["…"] * (len(called) > _SHOWN + 1)])
     heads = [called[0], "value" if several else called[1], "difference", "n", "verdict"]
     notes = check_comparison(comparison, called)
@@ -215,9 +215,7 @@ def _check_profile(one: Difference, profile: str, name: str, label: str) -> Iter
             yield Note(NoteCode.PROFILE_DISAGREES, {"profile": other, "said": said})
 
 
-def _check_length(
-    first: Result, second: Result, told: Sequence[Difference], labels: Mapping[Place, str]
-) -> Iterator[Note]:
+def _check_length(first: Run, second: Run, told: Sequence[Difference], labels: Mapping[Place, str]) -> Iterator[Note]:
     """Say that the answers of the better run are much longer, where more text can only raise a metric."""
     lengths: dict[str, list[int]] = {}  # of both runs' answers, by config
     for at, one in first.texts.items():
@@ -250,7 +248,7 @@ def _check_missing(
         yield Note(NoteCode.NOT_COMPARED, {**params, **({"level": Level.HEADLINE} if loud else {})})
 
 
-def explain_missing(one: Difference, called: Sequence[str], runs: Sequence[Result]) -> Note:
+def explain_missing(one: Difference, called: Sequence[str], runs: Sequence[Run]) -> Note:
     """Say why a score of a run is not compared."""
     kind = "judged" if one.reason is Reason.ONLY_ONE and one.record.needs == "judge" else str(one.reason)
     about = [name for name, is_it in zip((called[0], called[one.run]), one.about, strict=True) if is_it]
@@ -273,13 +271,13 @@ def refuse_same(names: Sequence[str]) -> None:
             raise QuadragError(f"nothing to compare: {twice}; name another one")
 
 
-def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
+def refuse_apart(runs: Sequence[tuple[str, Sequence[Run]]]) -> None:
     """Refuse to compare runs of different benchmarks, or runs of which no two have a split in common.
 
     Raises:
         QuadragError: they are such runs.
     """
-    made = [[result.run for result in results] for _, results in runs]
+    made = [[result.record for result in results] for _, results in runs]
     tasks = [[f"{one.benchmark} {one.config} {split}" for one in records for split in one.splits] for records in made]
     mixed = len({one.benchmark for records in made for one in records}) > 1
     if mixed or all({*one}.isdisjoint(other) for one, other in combinations(tasks, 2)):
@@ -294,7 +292,7 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
 def check_gate(
     compared: Sequence[Comparison],
     names: Sequence[str],
-    last: Sequence[Result],
+    last: Sequence[Run],
     least: Mapping[str, float],
     profile: str,
 ) -> None:
@@ -342,7 +340,7 @@ def check_gate(
         raise GateFailed("; ".join(invalid or failed), 3 if invalid else 4)
 
 
-def _match_scores(results: Sequence[Result], name: str, profile: str) -> list[Score]:
+def _match_scores(results: Sequence[Run], name: str, profile: str) -> list[Score]:
     rows: list[Score] = []
     for result in results:
         own = result.whole(profile)

@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.stats import spread
 
 _ROLES = {"llm": "answers", "entity": "entities"}
 
 
-def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
+def list_facts(results: Sequence[Run]) -> list[tuple[str, str]]:
     """List what a reader must know of runs, by name; what is not known is left out."""
 
     def join(values: Iterable[str]) -> str:
         return "; ".join(dict.fromkeys(value for value in values if value))
 
-    runs = [result.run for result in results]
+    runs = [result.record for result in results]
     times = spread([seconds for run in runs for seconds in run.latency_seconds.values()])
     rows = [
         ("model", join(run.llm for run in runs)),
@@ -40,7 +40,7 @@ def show_time(moment: str) -> str:
     return f"{day} {clock[:5]} UTC" if clock else moment
 
 
-def describe_calls(results: Sequence[Result]) -> str:
+def describe_calls(results: Sequence[Run]) -> str:
     """Say how many calls the commands behind runs made last, and how many kept replies were used, and since when."""
     parts = []
     for role, total in _sum_up(results).items():
@@ -51,7 +51,7 @@ def describe_calls(results: Sequence[Result]) -> str:
     return "; ".join(parts)
 
 
-def describe_cost(results: Sequence[Result]) -> str:
+def describe_cost(results: Sequence[Run]) -> str:
     """Say what tokens and money the commands behind runs spent last, by stage; "" where no tokens were counted."""
     stages = {_ROLES.get(role, role): total for role, total in _sum_up(results).items()}
     stages = {stage: total for stage, total in stages.items() if total["prompt_tokens"] + total["completion_tokens"]}
@@ -64,8 +64,8 @@ def describe_cost(results: Sequence[Result]) -> str:
     return "; ".join(parts)
 
 
-def _sum_up(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
-    usages = [result.run.usage for result in results]
+def _sum_up(results: Sequence[Run]) -> dict[str, dict[str, Any]]:
+    usages = [result.record.usage for result in results]
     roles = dict.fromkeys(role for usage in usages for role in usage)
     return {role: _add([usage[role] for usage in usages if role in usage]) for role in roles}
 
@@ -79,23 +79,23 @@ def _add(spent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return total
 
 
-def tell_calls(results: Sequence[Result]) -> list[str]:
+def tell_calls(results: Sequence[Run]) -> list[str]:
     """Say how many calls a command made, how many kept replies it used, and what it spent; [] where nobody is asked."""
     asked = [result for result in results if not result.reused]
     told = {"calls": describe_calls(asked), "tokens": describe_cost(asked)}
     return [f"{name}: {text}" for name, text in told.items() if text]
 
 
-def tell_reused(results: Sequence[Result]) -> list[str]:
+def tell_reused(results: Sequence[Run]) -> list[str]:
     """Say that runs of a command were finished before, so that nothing was asked for them, and of when they are."""
-    runs = [result.run for result in results if result.reused]
+    runs = [result.record for result in results if result.reused]
     times = [run.usage.get("llm", {}).get("oldest") or run.started for run in runs]
     told = f"{len(runs)} of {len(results)} runs were finished before and are shown again"
     since = show_time(min(filter(None, times), default="an unknown time"))
     return [f"{told}; their answers are of {since}: --fresh asks anew."] if runs else []
 
 
-def tell_kept(results: Sequence[Result]) -> str:
+def tell_kept(results: Sequence[Run]) -> str:
     """Say how many answers are kept ones, so that a change of what answered is not in them; "" where none is."""
     total = _sum_up([result for result in results if not result.reused]).get("llm", {"cached": 0})
     told = f"{total['cached']} of {total['cached'] + total.get('calls', 0)} answers are kept ones"

@@ -9,23 +9,23 @@ from quadrag.judges.certificate import unique
 from quadrag.provenance import Share, join
 from quadrag.results.note import rename_splits
 from quadrag.results.record import RunRecord
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.spec import NONE
 
 
-def merge_runs(results: Sequence[Result]) -> Result:
+def merge_runs(results: Sequence[Run]) -> Run:
     """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
-    ran = Counter(result.run.config for result in results)
+    ran = Counter(result.record.config for result in results)
 
-    def how(result: Result) -> str:
-        inputs = result.run
+    def how(result: Run) -> str:
+        inputs = result.record
         if ran[inputs.config] == 1 or inputs.retriever == load(inputs.benchmark).default_retriever:
             return ""
         return f" ({'no documents' if inputs.retriever == NONE else inputs.retriever})"
 
-    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.splits)
-    return Result(
-        _merge_records([replace(one.run, notes=rename_splits(one.run, how(one))) for one in results], [*splits]),
+    splits = dict.fromkeys(split for one in results if not how(one) for split in one.record.splits)
+    return Run(
+        _merge_records([replace(one.record, notes=rename_splits(one.record, how(one))) for one in results], [*splits]),
         [
             replace(score, key=score.key._replace(split=score.key.split + how(result)))
             for result in results
@@ -44,7 +44,7 @@ def merge_runs(results: Sequence[Result]) -> Result:
             for result in results
             for ((config, split, name), sample), text in result.texts.items()
         },
-        parts=[result.run for result in results],
+        parts=[result.record for result in results],
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from quadrag.results.record import RunRecord
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.selection import is_whole as is_whole
 from quadrag.results.selection import name_whole as name_whole
 
@@ -25,10 +25,10 @@ def name_model(inputs: RunRecord) -> str:
     return ", served by ".join(filter(None, names))
 
 
-def number_of(result: Result) -> str:
+def number_of(result: Run) -> str:
     """Return the number behind the system's name that a folder has where a function is measured again, as ``-2``."""
     stem, _, number = (result.folder.name if result.folder else "").rpartition("-")
-    inputs = result.run
+    inputs = result.record
     again = "contract" in inputs.parameters and stem.endswith(re.sub(r"[^\w.-]", "_", inputs.llm))
     return f"-{number}" if again and number.isdecimal() else ""
 
@@ -41,28 +41,28 @@ def group_notes(told: Iterable[tuple[str, Text]]) -> list[tuple[Text, list[str]]
     return [(note, list(names)) for (_, note), names in found.items()]
 
 
-def name_apart(results: Sequence[Result]) -> list[str]:
+def name_apart(results: Sequence[Run]) -> list[str]:
     """Name runs by the model, the config and the splits that they do not share, or by their folders; one has no name.
 
     A config is called as the paper calls it, where that has a name for it; a model without the folders or the
     organisation before it, unless two are then called alike.
     """
     models = name_models(results)
-    ways = [[_name_block(one.run) for one in results], [" ".join(one.run.splits) for one in results]]
+    ways = [[_name_block(one.record) for one in results], [" ".join(one.record.splits) for one in results]]
     for parts in ([models, ways[0]], [models, *ways]):
         differing = [column for column in parts if len({*column}) > 1]
         names = [" ".join(one) for one in zip(*differing, strict=True)] or [""] * len(results)
         if len(results) == 1 or len({*names}) == len(names):
             return names
-    folders = [one.folder.name if one.folder else one.run.config for one in results]
+    folders = [one.folder.name if one.folder else one.record.config for one in results]
     return [f"{model} {name}" for model, name in zip(models, folders, strict=True)] if len({*models}) > 1 else folders
 
 
-def name_models(results: Sequence[Result]) -> list[str]:
+def name_models(results: Sequence[Run]) -> list[str]:
     """Name the model of each run, without folders or the organisation before it, unless two are then called alike."""
-    models = [one.run.llm for one in results]
+    models = [one.record.llm for one in results]
     short = [
-        model if "contract" in one.run.parameters else model.rstrip("/").rsplit("/", 1)[-1]
+        model if "contract" in one.record.parameters else model.rstrip("/").rsplit("/", 1)[-1]
         for model, one in zip(models, results, strict=True)
     ]
     return short if len({*short}) == len({*models}) else models

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from quadrag.judges.notes import note_judges
 from quadrag.results.note import Note
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 
 from .cells import ALIKE
 from .lines import UNDER
@@ -18,7 +18,7 @@ from .table import NOTHING, Cell, Grid
 
 
 def show_paper(
-    benchmark: str, results: Sequence[Result], profiles: Sequence[str], labels: str = "en", verbose: bool = False
+    benchmark: str, results: Sequence[Run], profiles: Sequence[str], labels: str = "en", verbose: bool = False
 ) -> list[Grid]:
     """Make what a terminal shows of several runs: the tables of the paper, or those of every run's scores as well.
 
@@ -46,7 +46,7 @@ def note_once(grids: Sequence[Grid]) -> list[Grid]:
     return own
 
 
-def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
+def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[str] = PROFILES) -> list[Grid]:
     """Make the tables of a benchmark's paper; without any of its own, a plain table of each run.
 
     Runs of a recipe some of whose settings were replaced have tables of their own, headed so.
@@ -58,8 +58,8 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     if tabulate is None:
         return [grid for result in results for grid in tabulate_run(result, profiles)]
     grids = []
-    for head in dict.fromkeys(head_replaced(result.run) for result in results):
-        group = [replace(one, scores=one.whole()) for one in results if head_replaced(one.run) == head]
+    for head in dict.fromkeys(head_replaced(result.record) for result in results):
+        group = [replace(one, scores=one.whole()) for one in results if head_replaced(one.record) == head]
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
         made = [mark_replicas(_clear_printed(grid), group, profiles[0]) for grid in made]
         rows = [replace(row, of=str(at)) for at, result in enumerate(group) for row in result.scores]

@@ -16,7 +16,7 @@ from quadrag.prompts import are_own
 from quadrag.provenance import Provenance
 from quadrag.results.note import Level, Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.spec import Replica
 
 from .table import Grid, Line
@@ -66,10 +66,10 @@ def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line
     return lines + [line for label, block in ours if not label for line in block]
 
 
-def mark_replicas(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
+def mark_replicas(grid: Grid, results: Sequence[Run], profile: str) -> Grid:
     """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     reasons = _judge_recipes(results, profile)
-    replicas = [replica for result in results if (replica := result.run.spec.replica)]
+    replicas = [replica for result in results if (replica := result.record.spec.replica)]
 
     def mark(line: Line) -> str:
         of = (one for one in replicas if line.kind == "published" and _is_row(line.label.strip(), one))
@@ -77,7 +77,7 @@ def mark_replicas(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
 
     marks = [mark(line) for line in grid.lines]
     lines = [replace(line, label=line.label + sign) for line, sign in zip(grid.lines, marks, strict=True)]
-    owner = _name_owner([result.run for result in results])
+    owner = _name_owner([result.record for result in results])
     kinds = {_REPLICATED: "replicated", _ROW: "row"}
     notes = [Note(NoteCode.ROW_MARK, {"kind": kind, "prompts": owner}) for sign, kind in kinds.items() if sign in marks]
     return replace(grid, lines=lines, notes=[*notes, *grid.notes])
@@ -87,7 +87,7 @@ def _name_owner(inputs: Iterable[RunRecord]) -> str:
     return "the user's own" if all(are_own(one.benchmark, one.prompts) for one in inputs) else "ours"
 
 
-def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) -> list[Note]:
+def note_replicas(results: Sequence[Run], profile: str, alone: bool = False) -> list[Note]:
     """Say of the recipes whose rows are not replicated all that keeps them from it.
 
     Args:
@@ -100,7 +100,7 @@ def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) 
     return group_notes(told, [*judged])
 
 
-def list_reasons(results: Sequence[Result], profile: str) -> list[tuple[str, Note]]:
+def list_reasons(results: Sequence[Run], profile: str) -> list[tuple[str, Note]]:
     """List what keeps runs from replicating their recipes' rows, each with the name of the recipe."""
     return [(name, reason) for name, why in _judge_recipes(results, profile).items() for reason in why]
 
@@ -123,18 +123,18 @@ def _is_row(label: str, replica: Replica) -> bool:
     return bool(named) and (replica.recipe.endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
 
 
-def _judge_recipes(results: Sequence[Result], profile: str, alone: bool = False) -> dict[str, list[Note]]:
+def _judge_recipes(results: Sequence[Run], profile: str, alone: bool = False) -> dict[str, list[Note]]:
     """Return by recipe in what its runs are not what it fixes; nothing where they replicate its row."""
-    recipes: dict[str, list[Result]] = {}
+    recipes: dict[str, list[Run]] = {}
     for result in results:
-        if replica := result.run.spec.replica:
+        if replica := result.record.spec.replica:
             recipes.setdefault(replica.recipe, []).append(result)
     return {name: _list_departures(ours, profile, alone) for name, ours in recipes.items()}
 
 
-def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> list[Note]:
-    reasons = [reason for result in results for reason in _depart(result.run)]
-    runs = replica.runs if (replica := results[0].run.spec.replica) else len(results)
+def _list_departures(results: Sequence[Run], profile: str, alone: bool) -> list[Note]:
+    reasons = [reason for result in results for reason in _depart(result.record)]
+    runs = replica.runs if (replica := results[0].record.spec.replica) else len(results)
     if len(results) < runs and not alone:
         reasons.append(_reason("runs", done=len(results), total=runs))
     asked, whole, about = _count_questions(results)
@@ -179,14 +179,14 @@ def _depart(run: RunRecord) -> Iterator[Note]:
         yield _reason("invalid")
 
 
-def _count_questions(results: Sequence[Result]) -> tuple[int, int, bool]:
+def _count_questions(results: Sequence[Run]) -> tuple[int, int, bool]:
     """Count the questions that runs answered, each once, and those of the authors' splits; whether it is about so many.
 
     Of a split whose size nobody knows, and of other data than theirs, it is what the data at hand hold.
     """
     counts: dict[str, tuple[int, int, bool]] = {}
     for result in results:
-        run, coverage = result.run, result.run.coverage
+        run, coverage = result.record, result.record.coverage
         authors = hub_record(run.benchmark).rows[run.config] if run.whose.theirs else {}
         known = [authors.get(split) for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})

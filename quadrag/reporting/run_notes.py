@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from quadrag.results.check import check_context, check_validity
 from quadrag.results.note import Note, group_notes
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Score
 
 from .names import name_apart
@@ -13,7 +13,7 @@ from .paper_notes import note_beside
 from .replicas import note_recipes
 
 
-def note_validity(results: Sequence[Result], names: Sequence[str] = ()) -> list[Note]:
+def note_validity(results: Sequence[Run], names: Sequence[str] = ()) -> list[Note]:
     """Say without what the numbers of runs would mislead; `names` are theirs, told apart where there are none."""
     names = names or name_apart(results)
     checked = zip(names, map(check_validity, results), strict=True)
@@ -21,7 +21,7 @@ def note_validity(results: Sequence[Result], names: Sequence[str] = ()) -> list[
 
 
 def note_context(
-    results: Sequence[Result],
+    results: Sequence[Run],
     scores: Sequence[Sequence[Score]] = (),
     profile: str = PROFILES[0],
     names: Sequence[str] = (),
@@ -30,11 +30,11 @@ def note_context(
     names = names or name_apart(results)
     runs = zip(names, results, scores or [()] * len(results), strict=True)
     told = ((name, note) for name, result, own in runs for note in check_context(result, own, profile))
-    return [*group_notes(told, names), *note_recipes([result.run for result in results])]
+    return [*group_notes(told, names), *note_recipes([result.record for result in results])]
 
 
-def note_ours(results: Sequence[Result], scores: Sequence[Sequence[Score]], profile: str = PROFILES[0]) -> list[Note]:
+def note_ours(results: Sequence[Run], scores: Sequence[Sequence[Score]], profile: str = PROFILES[0]) -> list[Note]:
     """Say all of our values in a table of one benchmark; `scores` are those shown of each run."""
     units = note_units([score for own in scores for score in own], profile)
-    beside = note_beside([result.run for result in results])
+    beside = note_beside([result.record for result in results])
     return [*note_validity(results), units, INTERVALS, *note_context(results, scores, profile), *beside]

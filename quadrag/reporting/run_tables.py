@@ -7,7 +7,7 @@ from operator import attrgetter
 from quadrag.judges.notes import note_judges
 from quadrag.metric_record import show_key
 from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import ALL, Status, find_by_phrase
 from quadrag.results.selection import pool_rows
 from quadrag.spec import NONE
@@ -30,14 +30,14 @@ def name_run(run: RunRecord, number: str = "") -> str:
     return f"{model}, no documents" if run.retriever == NONE else model
 
 
-def title_of(result: Result, split: str = "") -> str:
+def title_of(result: Run, split: str = "") -> str:
     """Name what was run, or one split of it, and by what."""
-    what = " ".join(filter(None, (result.run.benchmark, result.run.config, split)))
-    return f"{head_replaced(result.run)}{what}, {name_run(result.run, number_of(result))}"
+    what = " ".join(filter(None, (result.record.benchmark, result.record.config, split)))
+    return f"{head_replaced(result.record)}{what}, {name_run(result.record, number_of(result))}"
 
 
 def tabulate_run(
-    result: Result, profiles: Sequence[str] = PROFILES, labels: str = "en", every: bool = False
+    result: Run, profiles: Sequence[str] = PROFILES, labels: str = "en", every: bool = False
 ) -> list[Grid]:
     """Make the tables of one run.
 
@@ -49,19 +49,19 @@ def tabulate_run(
     """
     scores, parts = tabulate_scores(result, profiles, labels, every)
     samples = tabulate_samples(result, profiles[0], title_of(result))
-    tables = load_tables(result.run.benchmark)
+    tables = load_tables(result.record.benchmark)
     whole = replace(result, scores=result.whole())
     beside = tables.tabulate([whole], profiles) if tables.tabulate and rows_beside(result) else []
     return [scores, *samples, *parts, *beside, *tables.systems(result, profiles)]
 
 
 def tabulate_scores(
-    result: Result, profiles: Sequence[str], labels: str = "en", every: bool = False
+    result: Run, profiles: Sequence[str], labels: str = "en", every: bool = False
 ) -> tuple[Grid, list[Grid]]:
     """Make the table of all metrics of a run, and those of its slices or matrices; arguments as of `tabulate_run`."""
     scores = result.whole()
     rows = [*(row for one in profiles for row in pool_rows(result, scores, one)), *scores]
-    columns = list(dict.fromkeys(row.key.split for row in rows)) or result.run.splits
+    columns = list(dict.fromkeys(row.key.split for row in rows)) or result.record.splits
     lines: list[Line] = []
     for place in dict.fromkeys((row.key.metric, row.key.key) for row in rows if row.ran):
         here = [row for row in rows if (row.key.metric, row.key.key) == place]
@@ -72,14 +72,12 @@ def tabulate_scores(
     return Grid(title_of(result), "metric", columns, lines, notes), parts
 
 
-def tabulate_matrices(
-    result: Result, profile: str = PROFILES[0], labels: str = "en", every: bool = False
-) -> list[Grid]:
+def tabulate_matrices(result: Run, profile: str = PROFILES[0], labels: str = "en", every: bool = False) -> list[Grid]:
     """Make a run's matrices: of its main metric, or of every one; [] where its benchmark has none."""
-    return load_tables(result.run.benchmark).matrices(result.scores, title_of(result), profile, labels, every)
+    return load_tables(result.record.benchmark).matrices(result.scores, title_of(result), profile, labels, every)
 
 
-def slice_grids(result: Result, profile: str) -> list[Grid]:
+def slice_grids(result: Run, profile: str) -> list[Grid]:
     """Make a table of slices for every split, groups of one grouping together; [] where there are none.
 
     A slice is a group of questions that share a value; cells, and means over groups, stand in a matrix.
@@ -111,12 +109,12 @@ def slice_grids(result: Result, profile: str) -> list[Grid]:
     return grids
 
 
-def rows_beside(result: Result) -> list[Published]:
+def rows_beside(result: Run) -> list[Published]:
     """Find the printed rows that stand beside a run; none where its documents are mixed, or its data made up.
 
     Nor beside a value of what a phrase finds where the printed one is of what a judge finds, or of a doubtful judge.
     """
-    run = result.run
+    run = result.record
     if not run.whose.comparable or (run.options and load_tables(run.benchmark).mixing):
         return []
     apart = find_by_phrase(result.scores)

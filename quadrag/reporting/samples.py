@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from quadrag.results.items import items_of
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.score import Score
 from quadrag.stats.items import choose_fill, counted
 
@@ -26,7 +26,7 @@ class Spread(NamedTuple):
     max: float
 
 
-def spread_samples(result: Result, score: Score) -> Spread | None:
+def spread_samples(result: Run, score: Score) -> Spread | None:
     """Return the spread of a score over all items; None with fewer than two samples, or no value."""
     if score.value is None or result.stopped:  # the samples of a stopped run answer other questions
         return None
@@ -42,7 +42,7 @@ def spread_samples(result: Result, score: Score) -> Spread | None:
     return Spread(len(means), stdev(means), min(means), max(means)) if len(means) > 1 else None
 
 
-def tabulate_samples(result: Result, profile: str, title: str) -> list[Grid]:
+def tabulate_samples(result: Run, profile: str, title: str) -> list[Grid]:
     """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
     spreads = [(score, spread) for score in result.whole(profile) if (spread := spread_samples(result, score))]
     if not spreads:

@@ -9,7 +9,7 @@ from operator import attrgetter
 from quadrag.judges.notes import note_judges
 from quadrag.results.check import is_part
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Score, Status
 from quadrag.results.selection import pick_headlines, pool_rows
 
@@ -26,20 +26,18 @@ from .samples import tabulate_samples
 from .table import Cell, Grid, Line
 
 
-def show_runs(
-    results: Sequence[Result], profiles: Sequence[str], labels: str = "en", verbose: bool = False
-) -> list[Grid]:
+def show_runs(results: Sequence[Run], profiles: Sequence[str], labels: str = "en", verbose: bool = False) -> list[Grid]:
     """Make what a terminal shows of runs: their summary, or all their tables; arguments as of `tabulate_run`."""
     if verbose:
         return [grid for result in results for grid in tabulate_run(result, profiles, labels)]
     grid = summary(results, profiles[0])
     grid.notes.append(Note(NoteCode.MORE_TABLES))
-    rated = [one for one in results if one.run.options.get("ratings")]
-    systems = [grid for one in rated for grid in load_tables(one.run.benchmark).systems(one, profiles)]
+    rated = [one for one in results if one.record.options.get("ratings")]
+    systems = [grid for one in rated for grid in load_tables(one.record.benchmark).systems(one, profiles)]
     return [grid, *systems, *(grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one)))]
 
 
-def list_headlines(result: Result, profile: str) -> list[Score]:
+def list_headlines(result: Run, profile: str) -> list[Score]:
     """List the scores that a summary shows of a run: over all splits of a config, where it has several, and of each."""
     rows = pick_headlines(result.scores, profile)
     return [*pool_rows(result, rows, profile), *rows]
@@ -51,7 +49,7 @@ def name_headlines(rows: Sequence[Score]) -> list[str]:
     return [f"{row.key.split}/" * many + row.label for row in rows]
 
 
-def summary(results: Sequence[Result], profile: str) -> Grid:
+def summary(results: Sequence[Run], profile: str) -> Grid:
     """Make the summary of runs of one benchmark: value, interval, n; what nobody may overlook stands in the notes.
 
     A value by the other profile stands beside where it differs; of several runs each has a name before its metrics.
@@ -90,18 +88,18 @@ def summary(results: Sequence[Result], profile: str) -> Grid:
         for rows, result in zip(heads, results, strict=True)
     ]
     notes += note_context(results, shown, profile, names)
-    runs = [result.run for result in results]
+    runs = [result.record for result in results]
     notes += [*note_beside(runs), *note_judges(results, profile)]
     if any(best):
         notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * any(map(is_part, runs))
         notes += [*note_paper(runs[0].benchmark, list(filter(None, best))), *note_corpus(runs)]
     splits = dict.fromkeys(row.key.split for rows in heads for row in rows)
     title = title_of(results[0], "".join(splits) if len(splits) == len(results) == 1 else "")
-    several = f"{results[0].run.benchmark}, {name_run(results[0].run)}"
+    several = f"{results[0].record.benchmark}, {name_run(results[0].record)}"
     return Grid(title if len(results) == 1 else several, "metric", columns, lines, notes)
 
 
-def _list_others(result: Result, profile: str) -> list[Score]:
+def _list_others(result: Run, profile: str) -> list[Score]:
     """List the scores of a run by the other profile, those over all splits too."""
     other = next(one for one in PROFILES if one != profile)
     rows = [row for row in result.whole(other) if row.status is not Status.INVALID]

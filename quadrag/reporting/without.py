@@ -6,7 +6,7 @@ from typing import Any
 from quadrag.audit.finding import Finding
 from quadrag.results.items import exclude
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.selection import pool_rows
 
 from .cells import value_cell
@@ -15,7 +15,7 @@ from .summary import list_headlines, name_headlines, summary
 from .table import Cell, Grid, Line
 
 
-def tabulate_without(result: Result, findings: Sequence[Finding], profile: str) -> Grid:
+def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> Grid:
     """Make the table of a run with and without flagged questions.
 
     Args:
@@ -26,7 +26,7 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str) 
     questions = {(line["config"], line["split"], line["id"]) for line in result.items}
     checks: dict[str, set[Any]] = {}
     for one in findings:
-        if one.benchmark == result.run.benchmark and one.confirmed is not False:
+        if one.benchmark == result.record.benchmark and one.confirmed is not False:
             checks.setdefault(one.check, set()).update(questions.intersection(one.keys()))
     flagged = set[Any]().union(*checks.values())
     rest = exclude(result, flagged)

@@ -14,7 +14,7 @@ from quadrag.parts import Conditions
 from quadrag.progress import remark
 from quadrag.records import Key, Question, dumps, jsonl_text, read_jsonl
 from quadrag.results.record import NAME, RunRecord, is_as_written, read_items, read_run
-from quadrag.results.run import Asked, Result, read_scores
+from quadrag.results.run import Asked, Run, read_scores
 from quadrag.results.status import settle_scores
 from quadrag.scoring.rows import find_units
 from quadrag.spec import NONE
@@ -29,7 +29,7 @@ def run_folders(folder: Path) -> list[Path]:
     return sorted(path.parent for path in {*folder.glob(f"*/{NAME}"), *folder.glob(f"*/*/{NAME}")})
 
 
-def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[str, list[Result]]]:
+def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[str, list[Run]]]:
     """Read finished runs back, by folder, which may hold several.
 
     A run among several that did not finish is named on stderr and left out. What is told of them, as which metrics are
@@ -49,15 +49,15 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
     return read
 
 
-def _place_in_benchmark(result: Result) -> tuple[str, int, bool]:
+def _place_in_benchmark(result: Run) -> tuple[str, int, bool]:
     """Return where a run stands among those of a folder: its config as in its benchmark, without documents last."""
-    run = result.run
+    run = result.record
     configs = [*hub_record(run.benchmark).rows]
     known = configs.index(run.config) if run.config in configs else len(configs)
     return run.benchmark, known, run.retriever == NONE
 
 
-def read_result(folder: Path, profile: str | None = None, run: RunRecord | None = None) -> Result:
+def read_result(folder: Path, profile: str | None = None, run: RunRecord | None = None) -> Run:
     """Read a run back that has scores.
 
     Args:
@@ -73,15 +73,15 @@ def read_result(folder: Path, profile: str | None = None, run: RunRecord | None 
     rows = [row for _, row in read_jsonl(folder / ANSWERS)] if is_as_written(folder, run, ANSWERS) else []
     texts = {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
     marked = settle_scores(scores, run, items)
-    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
+    return Run(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
 
 
-def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:
+def refuse_repeated_tasks(name: str, results: Sequence[Run]) -> None:
     """Refuse a folder to be compared that holds a task twice."""
     tasks = Counter(
         # The tables of a paper without a corpus have a task with several retrievers: with documents and without.
         (run.config, split, run.retriever if run.retriever == NONE or not load(run.benchmark).corpus else "")
-        for run in (result.run for result in results)
+        for run in (result.record for result in results)
         for split in run.splits
     )
     for (config, split, _), times in tasks.items():

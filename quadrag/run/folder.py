@@ -45,7 +45,7 @@ class RunFolder:
         that is made as a `whole`, as scores of answers that are there, takes nothing over.
         """
         self.path = path
-        self.run = run
+        self.record = run
         self.finished = False
         self.whole = whole or path is None
         self._held: dict[str, str] | None = {} if self.whole else None  # texts that are kept back until all are there
@@ -60,8 +60,8 @@ class RunFolder:
         elif answering and (before.judge is None or before.judged_in_vain or before.state != "finished"):
             self._take_over(before)
             self.redo(VERDICTS)
-            self.run.judging, self.run.judge, self.run.unread_judge = run.judging, run.judge, None
-            self.run.verdict, self.run.notes, self.run.certificates = None, [], []
+            self.record.judging, self.record.judge, self.record.unread_judge = run.judging, run.judge, None
+            self.record.verdict, self.record.notes, self.record.certificates = None, [], []
         elif any((path / name).exists() and (path / name).stat().st_size for name in (ANSWERING, *STAGES[1:])):
             raise QuadragError(f"{path} holds a run {_tell_difference(before, run)}")
         else:  # nothing is answered yet, as after a mistyped model: there is nothing to lose
@@ -69,7 +69,7 @@ class RunFolder:
                 (path / name).unlink(missing_ok=True)
 
     def _take_over(self, before: RunRecord) -> None:
-        self.run = replace(before, spec=self.run.spec)
+        self.record = replace(before, spec=self.record.spec)
         self.finished = before.state == "finished" and all(map(self.stands, {RETRIEVED, ANSWERS, ITEMS, SCORES}))
         self._held = {} if self.finished else None
 
@@ -82,12 +82,12 @@ class RunFolder:
         """Send a stage and all after it back to work."""
         self.finished = False
         for stage in STAGES[STAGES.index(first) :]:
-            self.run.files.pop(stage, None)
+            self.record.files.pop(stage, None)
 
     def refuse_altered(self) -> None:
         """Refuse to write over passages, answers or items that are not as the run wrote them."""
         for stage in (RETRIEVED, ANSWERS, VERDICTS, ITEMS):
-            if stage in self.run.files and self.place(stage).is_file() and not self.stands(stage):
+            if stage in self.record.files and self.place(stage).is_file() and not self.stands(stage):
                 again = "remove it and run again, which makes it anew; answers of your own: quadrag score FILE"
                 raise QuadragError(f"{self.place(stage)} is not as the run wrote it; {again}")
 
@@ -98,7 +98,7 @@ class RunFolder:
     def stands(self, stage: str) -> bool:
         """Whether a stage is done."""
         place = self.place(stage)
-        return stage in (self._held or ()) or (place.is_file() and self.run.files.get(stage) == sha256(place))
+        return stage in (self._held or ()) or (place.is_file() and self.record.files.get(stage) == sha256(place))
 
     def read(self, stage: str) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield number and object of each line of a stage."""
@@ -110,12 +110,12 @@ class RunFolder:
     def write(self, stage: str, text: str) -> None:
         """Record a stage's text, then write its file; what was made of another text goes."""
         digest = hashlib.sha256(text.encode()).hexdigest()
-        if self.run.files.get(stage) != digest:
+        if self.record.files.get(stage) != digest:
             for later in STAGES[STAGES.index(stage) + 1 :] if stage in STAGES else ():
-                self.run.files.pop(later, None)
+                self.record.files.pop(later, None)
                 if self._held is None:
                     self.place(later).unlink(missing_ok=True)
-        self.run.files[stage] = digest
+        self.record.files[stage] = digest
         if self._held is None:
             self.place(stage).unlink(missing_ok=True)
             self.save()
@@ -125,7 +125,7 @@ class RunFolder:
 
     def begin_fresh(self, since: float) -> None:
         """Ask all anew, but for what was asked since a moment, as by a command that was killed."""
-        self.run.fresh = since
+        self.record.fresh = since
         if self.path and _read_fresh(self.path) != since:
             self.place(ANSWERING).unlink(missing_ok=True)
             write_text(self.place(FRESH), repr(since))
@@ -145,7 +145,7 @@ class RunFolder:
     def save(self) -> None:
         """Write `run.json`, but of a run that is kept back."""
         if self.path and self._held is None:
-            self.run.write(self.path)
+            self.record.write(self.path)
 
 
 def find_fresh(folders: Iterable[Path]) -> float:

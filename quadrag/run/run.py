@@ -28,7 +28,7 @@ from quadrag.provenance import Share, Source, join
 from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
 from quadrag.results.items import find_short
 from quadrag.results.record import RunRecord
-from quadrag.results.run import Asked, Result
+from quadrag.results.run import Asked, Run
 from quadrag.results.status import settle_scores
 from quadrag.scoring.drive import DeadJudge, score_text
 from quadrag.scoring.judging import Scored, check_models, count_verdicts, score_answers
@@ -76,7 +76,7 @@ class Loaded:
 
 def run(
     spec: RunSpec, policy: CallPolicy, models: Models, out: Path | None, alone: bool = True, since: float | None = None
-) -> Result:
+) -> Run:
     """Do a run, or go on with what its folder holds.
 
     Args:
@@ -104,7 +104,7 @@ def run(
         return show_again(folder, policy) if folder.finished else _work(loaded, folder, models, policy)
 
 
-def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy) -> Result:
+def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy) -> Run:
     """Do the stages that are not done."""
     started, before, again = time.time(), models.spent(), folder.was_finished
     asked = begin(folder, loaded, policy)
@@ -123,14 +123,14 @@ def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy)
     if scored.dead and again and not models.dead_judge:
         raise DeadJudge(f"{scored.stopped}; the answers are kept in {folder.path}: do it again with a judge that does")
     summarise(folder, models, generated, answers, scored)
-    record = folder.run
+    record = folder.record
     record.started, record.seconds = show_time(started), round(time.time() - started, 3)
     record.host, record.usage = platform.node(), models.spent_since(before)
     marked = settle_scores(scored.scores, record, scored.items)
     if not (record.stopped and again):
         folder.commit()
     texts = {(each.key, each.sample): each.answer for each in generated.answers}
-    return Result(record, marked, scored.items, stopped=record.stopped, asked=asked, folder=folder.path, texts=texts)
+    return Run(record, marked, scored.items, stopped=record.stopped, asked=asked, folder=folder.path, texts=texts)
 
 
 def open_finder(benchmark: Benchmark, spec: RunSpec, models: Models) -> Finder | None:
@@ -217,7 +217,7 @@ def _name_tokenizers(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | None) -> None:
     """Send stages back to work whose calls failed, or whose replies are asked for again."""
-    record, system = folder.run, models.system
+    record, system = folder.record, models.system
     made_by_models = RETRIEVED if "entities" in record.found else ANSWERS
     if policy.fresh:
         since = since or find_fresh([folder.path] if folder.path else [])
@@ -237,10 +237,10 @@ def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | 
         models.ledger.since = record.fresh or 0.0
 
 
-def show_again(folder: RunFolder, policy: CallPolicy) -> Result:
+def show_again(folder: RunFolder, policy: CallPolicy) -> Run:
     """Read a finished run back; how many items may fail, and its certificates, are as the command says."""
     assert folder.path is not None
-    record = folder.run
+    record = folder.record
     record.max_failed = policy.max_failed
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
     result = replace(read_result(folder.path, run=record), reused=True)
@@ -250,7 +250,7 @@ def show_again(folder: RunFolder, policy: CallPolicy) -> Result:
 
 def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, Asked]:
     """Note that the run is at work, and keep what is known of its questions."""
-    record, source = folder.run, loaded.source
+    record, source = folder.record, loaded.source
     record.state, record.stopped = "running", None
     record.command, record.versions = list(policy.command), dict(_versions())
     record.source, record.held = loaded.where, [*source.held]
@@ -268,12 +268,12 @@ def retrieve(folder: RunFolder, loaded: Loaded, models: Models) -> Mapping[Key, 
     if not folder.stands(RETRIEVED):
         if loaded.finder is not None:
             llm, partial = models.entity_llm or models.system.completer, folder.place(PARTIAL)
-            passages = passages_of.supplied(loaded.questions, loaded.finder, llm, loaded.work.prompts, partial)
+            passages = passages_of.find_context(loaded.questions, loaded.finder, llm, loaded.work.prompts, partial)
             facts = loaded.finder.found
         else:
             estimate = models.policy.estimate
             passages, facts = passages_of.retrieve(loaded.questions, loaded.work.task, loaded.corpus, estimate)
-        folder.run.found = dict(facts)
+        folder.record.found = dict(facts)
         folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, passages)))
         folder.place(PARTIAL).unlink(missing_ok=True)
     return passages_of.read(folder.place(RETRIEVED), loaded.questions, folder.read(RETRIEVED))
@@ -285,7 +285,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
     Raises:
         BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
     """
-    system, record, spec = models.system, folder.run, loaded.work.task
+    system, record, spec = models.system, folder.record, loaded.work.task
     if all(map(folder.stands, (RETRIEVED, ANSWERS) if system.finds_passages else (ANSWERS,))):
         return Generated([Answer(**row) for _, row in folder.read(ANSWERS)])
     system.keep(folder.place(ANSWERING))
@@ -319,7 +319,7 @@ def score(
         return score_answers(models, loaded.work.benchmark, loaded.questions, answers, spec, stopped, shown)
     benchmark = load(spec.benchmark)
     scored, evidence = score_service(models, benchmark, loaded.questions, answers, spec, passages)
-    folder.run.service = asdict(evidence)
+    folder.record.service = asdict(evidence)
     return scored
 
 
@@ -327,7 +327,7 @@ def summarise(
     folder: RunFolder, models: Models, generated: Generated, answers: Sequence[Answer], scored: Scored
 ) -> None:
     """Write items and scores, and note what the run came to."""
-    record, stopped = folder.run, scored.stopped
+    record, stopped = folder.record, scored.stopped
     scored.tell(record)
     if stopped and record.dead_judge:
         kept = f"; the answers are kept in {folder.path}" if folder.path else ""
