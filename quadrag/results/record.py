@@ -53,8 +53,6 @@ class RunRecord:
     # What is to be told of how passages were found, as CRAG's entities.
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None  # what a RAG service gave
-    # Whether a file of answers was matched to the questions by ids alone, which other data have too.
-    by_ids: bool = False
     failures: dict[str, str] = field(default_factory=dict)  # calls that failed, by ``config/split/id/sample``
     failed_verdicts: int = 0  # answers that a judge was asked about in vain
     # A model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
