@@ -17,13 +17,12 @@ from quadrag.metric_record import KeyRecord, find_verdict, metric_record
 from quadrag.stats import Interval, Item, Pair, holm, paired_difference, share_difference, wilson
 from quadrag.stats.items import choose_fill
 
-from .items import items_of
+from .items import counts, items_of, stratify
 from .note import NoteCode, keys_of
 from .record import RunRecord
 from .run import PROFILES, Asked, Run
 from .score import Place, Score, Status, find_by_phrase
 from .selection import WEIGHTED, average_samples, name_question, name_whole, pick_headlines, pool_rows
-from .strata import counts, stratify
 
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 FEW = 5  # questions, below which a difference has no interval and no verdict
