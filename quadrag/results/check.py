@@ -74,8 +74,8 @@ def _check_parts(result: Run) -> Iterator[Note]:
     if result.stopped and not run.dead_judge:
         yield Note(NoteCode.PARTIAL, {"kind": "stopped", "why": result.stopped})
     if run.coverage:
-        kind = "limit" if run.limit else "answers"
-        yield Note(NoteCode.PARTIAL, {"kind": kind, "limit": run.limit, **run.coverage._asdict()})
+        kind = "limit" if run.spec.limit else "answers"
+        yield Note(NoteCode.PARTIAL, {"kind": kind, "limit": run.spec.limit, **run.coverage._asdict()})
     for part in dict.fromkeys(part for record in result.parts or [run] for part in record.held):
         yield Note(NoteCode.PARTIAL, {"kind": "files", **part._asdict()})
 
@@ -150,7 +150,7 @@ def _check_texts(result: Run) -> Iterator[Note]:
             yield Note(NoteCode.EMPTY_ANSWERS, {"kind": "extractive"})
         return
     empty = len(places.pop("", ()))
-    if empty > 1 and empty >= _LITTLE * total and not run.count_short("empty"):  # a model's have failed
+    if empty > 1 and empty >= _LITTLE * total and "empty" not in run.short.values():  # a model's have failed
         own = "contract" in run.parameters or "llm" not in run.services
         yield Note(NoteCode.EMPTY_ANSWERS, {"kind": "own" if own else "model", "count": empty, "total": total})
     for text, questions in places.items():
@@ -206,8 +206,8 @@ def list_settings(run: RunRecord) -> list[str]:
     # What a search made of an option stands for it: windows that are named in tokens may be in characters.
     parts += [f"{name} {value}" for name, value in {**searched, **run.options, **searched}.items()]
     parts += [] if served else [f"{name} {value}" for name, value in run.sent.items() if name != "contract"]
-    parts += [f"limit {run.limit}"] * bool(run.limit)
-    parts += [f"samples {run.samples}"] * (run.samples > 1)
+    parts += [f"limit {run.spec.limit}"] * bool(run.spec.limit)
+    parts += [f"samples {run.spec.samples}"] * (run.spec.samples > 1)
     parts += ["own prompts"] * bool(are_own(run.benchmark, run.prompts) and not served)
     parts += [f"judge {run.judge}"] if run.judge else []
     return parts + [f"{role} served by {name}" for role, name in run.served_as.items() if role != "llm"]

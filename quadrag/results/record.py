@@ -97,16 +97,6 @@ class RunRecord:
         return self.spec.retriever
 
     @property
-    def limit(self) -> int | None:
-        """The first questions of every split alone; None for all."""
-        return self.spec.limit
-
-    @property
-    def samples(self) -> int:
-        """Answers a question."""
-        return self.spec.samples
-
-    @property
     def options(self) -> dict[str, Any]:
         """The benchmark's options, files by their content."""
         return dict(self.digests.get("options", {}))
@@ -174,11 +164,6 @@ class RunRecord:
         return {names.get(name) or name: one for name, one in self.parameters.items() if names.get(name, name)}
 
     @property
-    def failed_entities(self) -> int:
-        """How many questions a model was asked about in vain for their entities."""
-        return int(self.found.get("entities", {}).get("failed", 0))
-
-    @property
     def judged_in_vain(self) -> bool:
         """Whether too little of what its judge said came, or could be read, for its metrics to be relied on."""
         much = self.has_note("invalid", "unreliable")
@@ -187,10 +172,6 @@ class RunRecord:
     def has_note(self, *codes: str) -> bool:
         """Whether it has a note of one of these codes; ``invalid``: some of its scores have no value."""
         return any(note["code"] in codes for note in self.notes)
-
-    def count_short(self, kind: str) -> int:
-        """Count a model's replies that are ``empty``, or were ``cut``."""
-        return sum(one == kind for one in self.short.values())
 
     def write(self, folder: Path) -> None:
         """Write `run.json`."""
