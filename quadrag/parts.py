@@ -95,11 +95,16 @@ def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
         return kind.model_validate(values)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-        place = [str(name) for name in fault["loc"] if name not in ("int", "float", *KINDS)]  # but for kinds of a value
+        *above, last = [str(name) for name in fault["loc"] if name not in ("int", "float")] or [""]  # kinds of a number
         if fault["type"] == "extra_forbidden":
-            known = dict.fromkeys(name for part in (kind, *Part.__subclasses__()) for name in part.model_fields)
-            raise unknown_name(f"key of {what}", str(fault["loc"][-1]), known) from None
-        own = fault["type"] == "value_error"  # whose message names the place
+            kinds: list[type[Part]] = [kind, *Part.__subclasses__()]
+            known = dict.fromkeys(name for part in kinds for name in part.model_fields)
+            raise unknown_name(f"key of {what}", last, known) from None
+        place = ".".join([*(name for name in above if name not in KINDS), last])
+        if fault["type"] == "missing":
+            raise QuadragError(f"{what} has no {place}; expected it") from None
         reason = fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-        shown = "" if own else f"{'.'.join(place)} is {fault['input']!r:.80}; "
+        shown = (
+            f"{place} is {fault['input']!r:.80}; " if fault["type"] != "value_error" else ""
+        )  # which names the place
         raise QuadragError(f"{what}: {shown}{reason}") from None

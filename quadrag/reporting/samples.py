@@ -11,7 +11,7 @@ from quadrag.results.items import items_of
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 from quadrag.results.score import Score
-from quadrag.stats.items import choose_fill, counted
+from quadrag.stats.means import choose_fill, counted
 
 from .cells import format_value
 from .table import Cell, Grid, Line

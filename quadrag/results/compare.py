@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from quadrag.metric_record import KeyRecord, find_verdict, metric_record
 from quadrag.stats import Interval, Item, Pair, holm, paired_difference, share_difference, wilson
-from quadrag.stats.items import choose_fill
+from quadrag.stats.means import choose_fill
 
 from .items import counts, items_of, stratify
 from .note import NoteCode, keys_of

@@ -9,7 +9,7 @@ from quadrag.benchmark import Stratum
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key
 from quadrag.stats import NOT_APPLICABLE, Item, summarise
-from quadrag.stats.items import choose_fill, counted
+from quadrag.stats.means import choose_fill, counted
 
 from .record import RunRecord
 from .run import PROFILES, Run

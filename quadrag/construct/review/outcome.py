@@ -21,7 +21,7 @@ from quadrag.records import write_text
 from quadrag.scratch import scratch
 from quadrag.sheet import read_sheet, write_sheet
 from quadrag.stats.agreement import agreement, count_pairs
-from quadrag.stats.intervals import wilson
+from quadrag.stats.means import wilson
 
 from ..account import make_card
 from ..recipe import load as load_recipe

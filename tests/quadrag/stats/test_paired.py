@@ -20,7 +20,7 @@ from quadrag.stats import (
     share_difference,
     summarise,
 )
-from quadrag.stats.tests import sign_flips
+from quadrag.stats.paired import sign_flips
 
 VALUE = st.floats(-1, 1).map(lambda value: round(value, 3))
 PAIRS = st.lists(st.tuples(VALUE, VALUE), min_size=2, max_size=12)

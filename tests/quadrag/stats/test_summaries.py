@@ -22,8 +22,7 @@ from quadrag.stats import (
     summarise_all,
     wilson,
 )
-from quadrag.stats.intervals import RESAMPLES, SEED, bca, influences
-from quadrag.stats.items import choose_fill, counted, make_group, number_units
+from quadrag.stats.means import RESAMPLES, SEED, bca, choose_fill, counted, influences, make_group, number_units
 
 REASONS = ("api_error", "unparsable", "truncated", NOT_APPLICABLE)
 VALUES = st.floats(-1, 1).map(lambda value: round(value, 3))
