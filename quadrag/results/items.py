@@ -117,7 +117,7 @@ def is_ruled(entry: Mapping[str, Any], profile: str) -> bool:
 
 
 def is_by_rule(metric: str, key: str) -> bool:
-    """Whether a rule alone decides a value of a metric that asks a judge for others, as truthfulness's `missing`."""
+    """Whether a rule alone decides a value of a metric that asks a judge for others."""
     record = metric_record(metric)
     judged = "judge" not in record.needs and any(other.needs == "judge" for other in record.keys.values())
     return judged and not record.key(key).needs and not record.key(key).among

@@ -263,7 +263,7 @@ def recipes() -> Mapping[str, dict[str, Any]]:
 
 
 def recipes_of_table(name: str | None) -> list[str]:
-    """Return the recipes of a table that a name like ``crud_rag-table3`` stands for; [] where it names none or one."""
+    """Return the recipes of a table that a name like ``BENCHMARK-table3`` stands for; [] where it names none or one."""
     if name is None or not _TABLE.fullmatch(name):
         return []
     return [recipe for recipe in recipes() if recipe.startswith(f"{name}-")]

@@ -174,24 +174,3 @@ def test_verdicts_against_what_words_alone_find_right_are_noted(contained, refus
     for note in found:
         assert tuple(note[name] for name in ("n", "of")) == counts
         assert note["keys"] == ALL_KEYS, "which discredits the values"
-
-
-def test_verdicts_against_a_phrase_are_noted():
-    rgb, task = load("rgb"), spec_of("rgb", "counterfactual_robustness_en")
-    asked = [Question("rgb", task.config, "test", str(at), f"question {at}", ["gold"], "en") for at in range(8)]
-    phrase = "There are factual errors in the provided documents."
-    answers = [Answer("rgb", *one.key, 0, phrase if at < 5 else "lead", "ok") for at, one in enumerate(asked)]
-
-    def inverted(batch):
-        return ["No, the model has not." if phrase in str(chat) else "Yes, the model has." for chat in batch]
-
-    def lenient(batch):
-        return ["Yes, the model has identified the factual errors."] * len(batch)
-
-    by_key = {one.key: one for one in asked}
-    for judge, noted in ((inverted, True), (lenient, False)):
-        judged = Judged(rgb, by_key, answers, task, ScoringInputs([judge]))
-        found = doubtful(find_oddities(judged, judged.score()[0]))
-        assert [(note["score"], note["doubt"], note["n"], note["of"]) for note in found] == [
-            ("error_detection.error_detection_judged", "refused", 5, 5)
-        ] * noted
