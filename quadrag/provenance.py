@@ -44,6 +44,9 @@ class Share(NamedTuple):
     done: int
     total: int
 
+    def __str__(self) -> str:
+        return f"{self.done} of {self.total}"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -65,7 +68,7 @@ class Source:
             return " and ".join(self.parts)
         names = list(dict.fromkeys(str(name) for name, _ in self.other.values()))
         whose = f"{shorten(names)}: " * bool(names) + _WORDS[self.provenance]
-        whose += f", {' and '.join(f'{part.done} of {part.total}' for part in self.held)} questions" * bool(self.held)
+        whose += f", {' and '.join(map(str, self.held))} questions" * bool(self.held)
         return f"{self.place} ({'; '.join(filter(None, [*self.parts, self.lacking, whose]))})"
 
 

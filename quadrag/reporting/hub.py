@@ -96,7 +96,7 @@ def _check(folder: Path, run: RunRecord, accept_data: bool) -> list[str]:
     known = options_of(catalogue.config(run.benchmark, run.config))
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
     own = {name: value for name, value in run.options.items() if name in known and not name.endswith(("_file", "_dir"))}
-    unlike = [f"answers to {run.coverage.done} of {run.coverage.total} questions"] if run.coverage else []
+    unlike = [f"answers to {run.coverage} questions"] if run.coverage else []
     unlike += [f"option {name}={value}" for name, value in own.items()]
     unlike += [f"{run.whose.value} data"] if run.whose is not Provenance.AUTHORS else []
     faults = {

@@ -29,7 +29,7 @@ def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Pa
     Returns:
         ``benchmark``, ``config``, ``name`` (what answered) and ``recipe``, null where runs differ; ``folder``;
         ``valid``, and why not (``invalid``); ``notes``, what stands above a table; what is partial (``stopped``,
-        ``coverage``: ``done`` of ``total`` questions); whose the data are (``provenance``); what keeps the runs from
+        ``coverage``); whose the data are (``provenance``); what keeps the runs from
         their recipe's row (``not_replicated``); and ``rows``, a metric over all questions of a split each, before them
         those over all splits. One that could not be computed says why (``not_run``), one of several samples
         has their spread.
@@ -50,7 +50,7 @@ def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Pa
         "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
         "notes": [say(note) for note in note_validity(results)],
         "stopped": next((result.stopped for result in results if result.stopped), None),
-        "coverage": next((run.coverage._asdict() for run in runs if run.coverage), None),
+        "coverage": next((str(run.coverage) for run in runs if run.coverage), None),
         "provenance": join(run.whose for run in runs).value,
         "recipe": shared([_name_recipe(run) for run in runs]),
         "not_replicated": [

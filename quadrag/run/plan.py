@@ -15,7 +15,7 @@ from typing import Any
 from quadrag import catalogue
 from quadrag.benchmark import Benchmark, JudgePreset, OptionSpec, known, load
 from quadrag.data.builders import options_of
-from quadrag.errors import QuadragError, pick, unknown_name
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.parts import SETTINGS, Retrieval, validate
 from quadrag.reading import parse_yaml
 from quadrag.scoring.judging import verdict_format
@@ -285,7 +285,9 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     if Path(name).suffix in (".yaml", ".yml"):
         recipe, name = read_spec(name), Path(name).stem
     else:
-        recipe = dict(pick("recipe", name, recipes()))
+        if name not in recipes():
+            raise unknown_name("recipe", name, [row for row in recipes() if row.startswith(f"{name}-")] or recipes())
+        recipe = dict(recipes()[name])
     runs = recipe.get("runs")
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) and "config" in run for run in runs):
         raise QuadragError(f"the recipe {name} has no runs; expected a list of config, retriever and options")
