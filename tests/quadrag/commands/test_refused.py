@@ -42,7 +42,7 @@ TYPED = [
     ("RUN --all", "--all"),
     ("run rgb --all --recipe rgb-table1-chatgpt", "--recipe"),
     ("run --recipe rgb-tabel1-chatgpt", "nearest: rgb-table1-chatgpt"),
-    ("run --recipe rgb-table7-chatgpt", "nearest: rgb-table7-chatgpt-en"),
+    ("run --recipe rgb-table7-chatgpt", "nearest: rgb-table7-chatgpt-"),
     ("run --recipe none.yaml", "none.yaml"),
     ("run --recipe rgb-table1-chatgpt", "gpt-3.5-turbo"),
     ("run crag --recipe rgb-table1-chatgpt --llm DEAD", "crag"),
