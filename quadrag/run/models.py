@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quadrag.benchmark import load
-from quadrag.chat.faults import DeadServer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import FAILED
-from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
 from quadrag.results.record import name_judge
 from quadrag.scoring.drive import Embed
@@ -90,8 +88,9 @@ def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None)
         stack.callback(system.close)
         judges = []
         for judge in spec.judges:
-            judges.append(_open_judge(judge, policy))
+            judges.append(_open_chat(judge, policy, judges=True))
             stack.callback(judges[-1].close)
+            judges[-1].model  # noqa: B018  # a server's only one is asked for here
         entity = None
         if spec.entity_model is not None:
             entity = _open_chat(spec.entity_model, policy)
@@ -122,24 +121,11 @@ def _settings(chat: Chat) -> dict[str, Any]:
     return {"name": chat.name, "template": chat.template, "batch_size": chat.batch_size}
 
 
-def _open_chat(chat: Chat, policy: CallPolicy, judges: bool = False, **more: Any) -> Completer:
+def _open_chat(chat: Chat, policy: CallPolicy, judges: bool = False) -> Completer:
     if not chat.is_chat:
         raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
-    return open_completer(chat.address, policy, {**chat.sampling.sent(), **more}, judges=judges, **_settings(chat))
-
-
-def _open_judge(judge: Any, policy: CallPolicy) -> Completer:
-    shape = {} if judge.response_format is None else {"response_format": judge.response_format}
-    try:
-        opened = _open_chat(judge, policy, judges=True, **shape)
-        opened.model  # noqa: B018  # a server's only one is asked for here
-    except DeadServer:
-        if policy.estimate is not None:
-            raise
-        # It is called by its address, and whatever needs no judge is scored.
-        named = judge.model_copy(update={"model": parse_spec(judge.address).shown})
-        return _open_chat(named, replace(policy, prices=None, budget=None), judges=True, **shape)
-    return opened
+    shape = {"response_format": form} if (form := getattr(chat, "response_format", None)) else {}
+    return open_completer(chat.address, policy, {**chat.sampling.sent(), **shape}, judges=judges, **_settings(chat))
 
 
 def name_model(chat: Any, asked: Any) -> str:

@@ -313,12 +313,11 @@ def score(
     stopped: str | None,
 ) -> Scored:
     """Drive the scorers over the answers; of a run that stopped, over those there are, by what needs no judge."""
-    spec = loaded.work.task
-    if not models.system.finds_passages:
-        shown = None if models.system.has_answers else passages
+    spec, system = loaded.work.task, models.system
+    if not system.finds_passages:
+        shown = None if system.has_answers else passages
         return score_answers(models, loaded.work.benchmark, loaded.questions, answers, spec, stopped, shown)
-    benchmark = load(spec.benchmark)
-    scored, evidence = score_service(models, benchmark, loaded.questions, answers, spec, passages)
+    scored, evidence = score_service(models, load(spec.benchmark), loaded.questions, answers, spec, passages)
     folder.record.service = asdict(evidence)
     return scored
 
