@@ -11,7 +11,6 @@ from chat_server import ChatServer, Rule
 
 import quadrag
 from quadrag.data.files import sample_dir
-from quadrag.errors import QuadragError
 from quadrag.records import write_jsonl
 from quadrag.results.record import read_run
 from quadrag.run.files.answers import lines
@@ -113,13 +112,6 @@ def test_a_sample_of_inspect_that_failed_has_no_answer_and_one_that_was_cut_says
     assert found == [("yes", "ok", "stop"), (None, "api_error", "stop"), ("yes", "ok", "length")]
 
 
-@pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="Inspect is installed")
-def test_without_inspect_its_log_is_one_line():
-    Path("a.eval").write_bytes(b"PK")
-    with pytest.raises(QuadragError, match="pip install"):
-        list(read_inspect_log(Path("a.eval")))
-
-
 def test_logs_of_one_model_are_one_system(cli):
     files = [rgb_log("out/org__m", *task) for task in TASKS]
     Path(f"out/org__m/results_{TIME}.json").write_text('{"model_name": "org/m"}', "utf-8")
@@ -185,15 +177,6 @@ def test_empty_replies_in_a_log_have_failed_those_of_a_file_have_not(cli):
     assert quadrag.result("s")["rejection_rate"].unscored == {"empty reply": 12}
     own = cli("score", "own.jsonl", "--benchmark", "rgb", "--config", TASKS[2][0], *SAMPLE)
     assert own.code == 0 and "INVALID" not in own.out
-
-
-@pytest.mark.parametrize("name", [None, "results_1.json", "samples_gsm8k_1.jsonl"])
-def test_a_folder_without_logs_is_one_line(cli, name):
-    Path("none").mkdir()
-    if name:
-        Path("none", name).write_text('{"results": {}, "n-shot": {}}', "utf-8")
-    ran = cli("score", "none")
-    assert ran.code == 2 and "samples_quadrag_*.jsonl" in ran.err and ran.err.count("\n") == 1
 
 
 def test_a_judge_that_some_logs_have_no_use_for_judges_the_others(cli):

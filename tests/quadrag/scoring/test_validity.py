@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -169,23 +168,6 @@ def test_a_dead_judge_costs_no_answers_and_another_may_be_named(ask, cli, server
     assert values("r", "truthfulness", "missing") == [(None, 0, False), (0, 15, True)]
     answered = server.requests
     assert ask(CRAG, said=READABLE)[0].code == 0 and server.requests == answered and quadrag.result("r").valid
-
-
-def test_scores_without_a_verdict_get_another_judge_in_their_folder_and_those_with_verdicts_do_not(cli, judge):
-    judge.state.models = ["j", "k", "l"]
-    lines = (f'{{"id": {n}, "answer": "There are factual errors."}}\n' for n in range(12))
-    Path("mine.jsonl").write_text("".join(lines), encoding="utf-8")
-    shutil.copy("mine.jsonl", "yours.jsonl")
-    place = ("--benchmark", "rgb", "--config", "counterfactual_robustness_en", "--data-dir", "sample", "--ledger", "L")
-    score = ("score", "mine.jsonl", *place, "--out", "s")
-    assert cli(*score).code == 0
-    assert cli(*score, "--judge", DEAD).code == 2
-    judge.state.text = "who can say"
-    assert cli(*score, "--judge", f"{judge.url}#j").code == 3
-    judge.state.text = "Yes, the answer says so."
-    assert cli("score", "yours.jsonl", *place, "--out", "s", "--judge", f"{judge.url}#k").code == 2
-    assert cli(*score, "--concurrency", "2", "--judge", f"{judge.url}#k").code == 0 and quadrag.result("s").valid
-    assert cli(*score, "--judge", f"{judge.url}#l").code == 2
 
 
 def _answer_nothing(body):
