@@ -57,21 +57,21 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 	QUADRAG_EFFORT=ci QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
 		.venv-datasets3/bin/python $(PYTEST) $(AT_ONCE) -m "not pure" \
 		$(addprefix tests/quadrag/data/, test_prepare.py test_loading_routes.py) \
-		tests/baselines/construct/test_loaded.py
+		tests/quadrag/construct/test_loaded.py
 
 # Models loaded here, dense retrieval with genuine weights, Milvus, faiss, numba, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/python $(PYTEST) -m serve
-	.venv-serve/bin/python $(PYTEST) $(addprefix tests/baselines/retrieval/, vectors/test_milvus.py vectors/test_faiss.py test_bm25.py)
+	.venv-serve/bin/python $(PYTEST) $(addprefix tests/quadrag/retrieval/, vectors/test_milvus.py vectors/test_faiss.py test_bm25.py)
 	.venv-serve/bin/python $(PYTEST) tests/golden -k dense
 	QUADRAG_EFFORT=ci .venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
 # The tasks inside the genuine lm-eval and Inspect AI, and the metrics' Spaces in a browser (Chromium, where there is one).
 test-harness: .venv-harness/.ready wheel
 	$(call as_wheel,.venv-harness)
-	.venv-harness/bin/python $(PYTEST) $(AT_ONCE) tests/quadrag/harnesses/test_lm_eval.py tests/quadrag/harnesses/test_inspect.py tests/baselines/runs/test_logs.py
-	.venv-harness/bin/python $(PYTEST) tests/spaces $(addprefix tests/baselines/page/, test_viewer.py test_axe.py)
+	.venv-harness/bin/python $(PYTEST) $(AT_ONCE) tests/quadrag/harnesses/test_lm_eval.py tests/quadrag/harnesses/test_inspect.py tests/quadrag/run/test_logs.py
+	.venv-harness/bin/python $(PYTEST) tests/spaces $(addprefix tests/quadrag/reporting/page/, test_viewer.py test_axe.py)
 	QUADRAG_EFFORT=ci .venv-harness/bin/python $(PYTEST) tests/test_readme.py -k "lm_eval or inspect or logs or score-out"
 
 # Built once, whatever is tested with it.

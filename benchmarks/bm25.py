@@ -1,4 +1,4 @@
-"""BM25 of `quadrag.baselines.retrieval.bm25` beside rank_bm25, on the real CRUD-RAG corpus and its real events.
+"""BM25 of `quadrag.retrieval.bm25` beside rank_bm25, on the real CRUD-RAG corpus and its real events.
 
 Both get the same chunks (128 characters, nothing stripped), the same terms and the same queries. rank_bm25 scores every
 passage for every query in Python, so that it is asked only a few; its rate is per query. Quality is not measured.
@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from measuring import apart, peak, table, timed
 
-from quadrag.baselines.core.benchmark import Document
-from quadrag.baselines.retrieval import bm25
-from quadrag.baselines.retrieval.bm25 import Bm25Index
-from quadrag.baselines.retrieval.chunk import Chunking
-from quadrag.baselines.retrieval.passages import PassageStore
-from quadrag.baselines.retrieval.terms import analyser
+from quadrag.benchmark import Document
 from quadrag.data.builders import open_builder, rows
+from quadrag.retrieval import bm25
+from quadrag.retrieval.bm25 import Bm25Index
+from quadrag.retrieval.chunk import Chunking
+from quadrag.retrieval.passages import PassageStore
+from quadrag.retrieval.terms import analyser
 
 K = 8
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from measuring import timed
 
-from quadrag.baselines.retrieval.vectors import dense
+from quadrag.retrieval.vectors import dense
 
 SEED = 20240130
 TOPICS = 2000
@@ -103,7 +103,7 @@ def search(options: argparse.Namespace) -> None:
 
 
 def encode(options: argparse.Namespace) -> None:
-    from quadrag.baselines.retrieval.encoder import Encoder
+    from quadrag.retrieval.encoder import Encoder
 
     draw = random.Random(SEED)
     texts = ["".join(map(chr, draw.choices(HAN, k=options.characters))) for _ in range(options.texts)]

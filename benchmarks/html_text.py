@@ -1,4 +1,4 @@
-"""HTML to text: `quadrag.baselines.crag.webpage.text` beside BeautifulSoup over lxml, on real pages of CRAG.
+"""HTML to text: `quadrag.retrieval.webpage.text` beside BeautifulSoup over lxml, on real pages of CRAG.
 
 The peer is `BeautifulSoup(html, "lxml").get_text(" ", strip=True)`, as the authors' baseline has it. Both get the same
 strings; rounds are interleaved, and processor seconds stand beside the clock's, which other programs disturb more. Then
@@ -27,7 +27,7 @@ from typing import Any
 from bs4 import BeautifulSoup
 
 from quadrag.baselines.crag.recall.search import normalise
-from quadrag.baselines.crag.webpage import text
+from quadrag.retrieval.webpage import text
 
 WORD = re.compile(r"\w+")
 

@@ -1,4 +1,4 @@
-"""Fuzzy search of `quadrag.kg.search` beside rank_bm25, over made names; what a store costs to open, small and large.
+"""Fuzzy search of `quadrag.baselines.crag.kg.search` beside rank_bm25, over made names; what a store costs to open, small and large.
 
 Both get the same names and the same queries, and both give the best ten. Names and queries are drawn with a named seed:
 words from a vocabulary half as large as the names are many, spread as unevenly as Zipf's law has it, "the" and "of"
@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from measuring import apart, resident, table
 
-from quadrag.kg.names import terms
-from quadrag.kg.search import Search, write
+from quadrag.baselines.crag.kg.names import terms
+from quadrag.baselines.crag.kg.search import Search, write
 
 SEED = 2333
 TIMED = 50  # queries that rank_bm25 is timed on, one process, nothing else running
@@ -94,7 +94,7 @@ def theirs(names: list[str], queries: list[str]) -> tuple[list[float], list[list
 
 def opened(path: Path, query: str) -> dict[str, float]:
     """What it costs to open a whole graph and to search it once; this process has only imported what that needs."""
-    from quadrag.kg.graph import Graph
+    from quadrag.baselines.crag.kg.graph import Graph
 
     bare = resident(os.getpid()) * 1000
     started = time.perf_counter()
@@ -111,7 +111,7 @@ def graph_of(names: list[str], folder: Path) -> Path:
     """A graph of made people, through upstream's format and `quadrag kg build`."""
     import json
 
-    from quadrag.kg.build import build
+    from quadrag.baselines.crag.kg.build import build
 
     source = folder / "source"
     (source / "movie").mkdir(parents=True)

@@ -13,11 +13,11 @@ import statistics
 
 from measuring import apart, peak, timed
 
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.spec import RunSpec
-from quadrag.baselines.core.task import load_questions
-from quadrag.baselines.systems.local import LocalModel
+from quadrag.benchmark import load
+from quadrag.loading import load_questions
+from quadrag.prompts import load_prompts
+from quadrag.spec import RunSpec
+from quadrag.systems.local import LocalModel
 
 
 def answer(model: str, chats: int, tokens: int, size: int) -> tuple[float, int, float, list[str]]:

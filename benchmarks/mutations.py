@@ -25,20 +25,20 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "scorers": (("metrics/*/*.py",), ("tests/metrics", "metrics")),
     "run": (
-        ("baselines/runs/**/*.py", "baselines/systems/**/*.py", "baselines/scoring/*.py", "baselines/core/*.py"),
+        ("quadrag/run/**/*.py", "quadrag/systems/**/*.py", "quadrag/scoring/*.py", "baselines/core/*.py"),
         (
-            "tests/baselines/runs",
-            "tests/baselines/systems",
-            "tests/baselines/scoring",
+            "tests/quadrag/run",
+            "tests/quadrag/systems",
+            "tests/quadrag/scoring",
             "runs_rgb",
         ),
     ),
     "client": (("quadrag/chat/**/*.py",), ("tests/quadrag/chat",)),
     "results": (
-        ("quadrag/api/*.py", "quadrag/stats/*.py", "baselines/reporting/**/*.py"),
-        ("tests/quadrag/api", "tests/quadrag/stats", "tests/baselines/reporting", "compared"),
+        ("quadrag/api/*.py", "quadrag/stats/*.py", "quadrag/reporting/**/*.py"),
+        ("tests/quadrag/api", "tests/quadrag/stats", "tests/quadrag/reporting", "compared"),
     ),
-    "retrieval": (("baselines/retrieval/**/*.py",), ("tests/baselines/retrieval", "retrieval")),
+    "retrieval": (("quadrag/retrieval/**/*.py",), ("tests/quadrag/retrieval", "retrieval")),
     "data": (
         ("quadrag/data/*.py", "datasets_scripts/*/*.py"),
         ("tests/quadrag/data", "tests/datasets_scripts", "exported"),

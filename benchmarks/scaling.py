@@ -65,7 +65,7 @@ def texts(real: Path) -> Iterator[str]:
 
 def html(real: Path, size: int, folder: Path) -> Work:
     from quadrag import parallel
-    from quadrag.baselines.crag.webpage import text
+    from quadrag.retrieval.webpage import text
 
     with bz2.open(next(real.rglob("dev_data.jsonl.bz2")), "rt", encoding="utf-8") as lines:
         pages = [page["page_result"] for line in lines for page in json.loads(line)["search_results"]]
@@ -74,9 +74,9 @@ def html(real: Path, size: int, folder: Path) -> Work:
 
 
 def store(real: Path, size: int, folder: Path) -> Any:
-    from quadrag.baselines.core.benchmark import Document
-    from quadrag.baselines.retrieval.chunk import Chunking
-    from quadrag.baselines.retrieval.passages import PassageStore
+    from quadrag.benchmark import Document
+    from quadrag.retrieval.chunk import Chunking
+    from quadrag.retrieval.passages import PassageStore
 
     pieces = (text[at : at + 128] for text in texts(real) for at in range(0, len(text), 128))
     documents = (Document(str(number), "", piece) for number, piece in enumerate(islice(pieces, size)))
@@ -84,16 +84,16 @@ def store(real: Path, size: int, folder: Path) -> Any:
 
 
 def chunks(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.baselines.core.benchmark import Document
-    from quadrag.baselines.retrieval.chunk import Chunking
-    from quadrag.baselines.retrieval.passages import PassageStore
+    from quadrag.benchmark import Document
+    from quadrag.retrieval.chunk import Chunking
+    from quadrag.retrieval.passages import PassageStore
 
     documents = [Document(str(number), "", text) for number, text in enumerate(islice(texts(real), size))]
     return lambda: PassageStore.build(documents, folder, Chunking())
 
 
 def bm25(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.baselines.retrieval.bm25 import Bm25Index
+    from quadrag.retrieval.bm25 import Bm25Index
 
     passages, place = store(real, size, folder), folder / "index"
     place.mkdir()
@@ -101,15 +101,15 @@ def bm25(real: Path, size: int, folder: Path) -> Work:
 
 
 def copies(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.baselines.construct.documents import without_copies
+    from quadrag.construct.documents import without_copies
 
     rows = [{"id": str(number), "text": text} for number, text in enumerate(islice(texts(real), size))]
     return lambda: without_copies(rows)
 
 
 def vectors(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.baselines.retrieval.encoder import Encoder
-    from quadrag.baselines.retrieval.vectors.dense import DenseIndex
+    from quadrag.retrieval.encoder import Encoder
+    from quadrag.retrieval.vectors.dense import DenseIndex
 
     passages, encoder = store(real, size, folder), Encoder("all-MiniLM-L6-v2")
     return lambda: DenseIndex.build(passages, folder, encoder)
@@ -132,10 +132,10 @@ def calls(real: Path, size: int, folder: Path) -> Work:
 
 
 def scores(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.core.parts import Conditions
-    from quadrag.baselines.scoring.drive import score
+    from quadrag.benchmark import load
+    from quadrag.parts import Conditions
     from quadrag.records import Answer, Question
+    from quadrag.scoring.drive import score
 
     place = ("crud_rag", "summary", "test")
     questions, answers = {}, []

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from quadrag.api.result import Evaluation as Evaluation
     from quadrag.api.result import Score as Score
     from quadrag.api.result import result as result
-    from quadrag.baselines.systems.own import OpenQuestion as OpenQuestion
     from quadrag.errors import QuadragError as QuadragError
     from quadrag.records import Passage as Passage
+    from quadrag.systems.own import OpenQuestion as OpenQuestion
 
 __version__ = "0.1.0"
 _PLACES = {

@@ -1,4 +1,4 @@
-"""Where data come from and whose they are, as a value; `baselines/core/authors.py` decides it by the rows."""
+"""Where data come from and whose they are, as a value; `quadrag/data/authors.py` decides it by the rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

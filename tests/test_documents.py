@@ -10,8 +10,8 @@ from pages import DOCS, FENCE, PAGES, READMES, ROOT, meaning, read, steps_of
 
 from quadrag import __version__, catalogue
 from quadrag import commands as every_command
-from quadrag.baselines.runs.plan import recipes
 from quadrag.commands.shared.parser import build_parser
+from quadrag.run.plan import recipes
 
 COMMANDS = dict.fromkeys(step.text for page in PAGES for step in steps_of(page) if step.kind == "sh")
 

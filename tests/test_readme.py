@@ -181,8 +181,8 @@ def weights(cache: Path) -> None:
     """Put small models made here under the names of all presets into a cache of the Hub's."""
     from tiny_models import make_encoder, make_reranker
 
-    from quadrag.baselines.retrieval.encoder import PRESETS
-    from quadrag.baselines.retrieval.rerank import PRESETS as RERANKERS
+    from quadrag.retrieval.encoder import PRESETS
+    from quadrag.retrieval.rerank import PRESETS as RERANKERS
 
     letters = "体育局发放了什么？abcdefghijklmnopqrstuvwxyz "
     encoder = make_encoder(cache.parent / "encoder", letters, positions=512)

@@ -16,7 +16,7 @@ from harness_replies import ASKED, PROFILES, questions
 from rag_server import RagServer
 
 import quadrag
-from quadrag.baselines.core.benchmark import load
+from quadrag.benchmark import load
 from quadrag.catalogue import metric_folder
 from quadrag.cli import main
 from quadrag.harnesses.examination import Examination

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from quadrag.audit.audited import Audited
+from quadrag.audit.checks import Golds, answers_in_questions, duplicate_questions
+from quadrag.audit.finding import Fault, count_off, shorten
 from quadrag.errors import QuadragError
-from quadrag.kg.clock import parse
 from quadrag.records import Question
 
-from ..audit.audited import Audited
-from ..audit.checks import Golds, answers_in_questions, duplicate_questions
-from ..audit.finding import Fault, count_off, shorten
+from .kg.clock import parse
 from .language.dates import find_dates
 
 

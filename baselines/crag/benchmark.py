@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quadrag.benchmark import Benchmark, Finder, JudgePreset, MetricUse, OptionSpec, Stratum
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
+from quadrag.parts import Conditions, Retrieval, RetrieverSpec
+from quadrag.prompts import JUDGE, Message, Prompts, load_prompts
 from quadrag.records import Key, Passage, Question
+from quadrag.spec import NONE
 
-from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse, OptionSpec, Stratum
-from ..core.parts import Conditions, Retrieval, RetrieverSpec
-from ..core.prompts import JUDGE, Message, Prompts, load_prompts
-from ..core.spec import NONE
 from .given import RATED, rate_questions, read_ratings, read_weights
 
 NAME = "crag"
@@ -34,7 +34,7 @@ def _graph(path: Any) -> str:
 def _tokenizer(name: Any) -> str:
     import hashlib
 
-    from ..retrieval.chunk import load_tokenizer
+    from quadrag.retrieval.chunk import load_tokenizer
 
     digest = hashlib.sha256(load_tokenizer(str(name)).to_str().encode()).hexdigest()
     return f"{Path(str(name)).name} {digest[:16]}"
@@ -201,7 +201,7 @@ class Trimmer:
 
     def __init__(self, name: str) -> None:
         """Load the tokenizer."""
-        from ..retrieval.chunk import load_tokenizer
+        from quadrag.retrieval.chunk import load_tokenizer
 
         self.name_or_path = name
         self._tokenizer = load_tokenizer(name)

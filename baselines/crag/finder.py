@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue, parallel
+from quadrag.benchmark import OptionSpec
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import Failure, Reply
 from quadrag.data.builders import SAMPLE, fingerprint, open_builder, options_of, rows
@@ -21,12 +22,10 @@ from quadrag.data.files import digest, sample_dir
 from quadrag.errors import NotReady, QuadragError
 from quadrag.paths import cache_dir
 from quadrag.progress import Progress
+from quadrag.prompts import Prompts
 from quadrag.records import Key, Passage, Question, dumps
-
-from ..core.benchmark import OptionSpec
-from ..core.prompts import Prompts
-from ..core.spec import RunSpec
-from ..retrieval.chunk import head
+from quadrag.retrieval.chunk import head
+from quadrag.spec import RunSpec
 
 _ENTITY_TOKENS = 512  # a reply that lists entities has at most
 TOKEN = 4  # characters that stand for a token of English
@@ -70,14 +69,14 @@ class PageFinder:
         self.inputs: dict[str, Any] = {"retrieval": searched}
         self.found: dict[str, Any] = {}
         if task.retriever.startswith("pages"):
-            from ..retrieval.encoder import Encoder
+            from quadrag.retrieval.encoder import Encoder
 
             self._encoder = Encoder(task.retrieval.embedding, trust=task.retrieval.trust)
             self._encoder.check()
             reader = {"selectolax": version("selectolax"), "pages": pages_fingerprint(task)}
             self.inputs["search"] = {"embedding": self._encoder.describe(), **reader}
         if task.retriever.endswith("-kg"):
-            from quadrag.kg.graph import Graph
+            from .kg.graph import Graph
 
             path = self._options["kg"]
             if path is None and task.data_dir != SAMPLE:
@@ -140,16 +139,15 @@ class PageFinder:
         return found
 
     def _find_facts(self, question: Question, entities: Any) -> list[Passage]:
-        from quadrag.kg.clock import at
-
         from .facts.find import find_facts
+        from .kg.clock import at
 
         when = question.slots["query_time"]
         graph = self._graph if self._options["later"] == "show" else at(self._graph, when)
         return find_facts(graph, entities, question.query, when)
 
     def _rank_sentences(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Sequence[Passage]]]:
-        from .webpage import rank_sentences
+        from quadrag.retrieval.webpage import rank_sentences
 
         for question, names, places in parallel.each(_read_pages, with_pages(self._task, questions)):
             candidates = list(places)
@@ -161,7 +159,7 @@ class PageFinder:
 
 
 def _read_pages(found: tuple[Question, Mapping[str, Any]]) -> tuple[Question, list[str], dict[str, tuple[int, int]]]:
-    from .webpage import locate_sentences
+    from quadrag.retrieval.webpage import locate_sentences
 
     question, row = found
     names = [page["page_name"] or "" for page in row["search_results"]]
@@ -225,7 +223,7 @@ def _open(task: RunSpec, split: str | None) -> Any:
 
 def identify(path: str) -> str:
     """Identify a graph by the upstream files that went into it and by the version that built it."""
-    from quadrag.kg.graph import Graph
+    from .kg.graph import Graph
 
     with Graph(path) as graph:
         content = hashlib.sha256(dumps([graph.meta("quadrag"), graph.sources]).encode()).hexdigest()
@@ -235,7 +233,8 @@ def identify(path: str) -> str:
 def sample_graph() -> Path:
     """Return the graph of the bundled sample, built at its first use into the user's cache folder."""
     from quadrag import __version__
-    from quadrag.kg.build import build
+
+    from .kg.build import build
 
     source = sample_dir("crag") / "mock_api" / "cragkg"
     files = {str(path.relative_to(source)): path for path in sorted(source.rglob("*")) if path.is_file()}

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.fold import fold
+from quadrag.reporting.cells import interval_cell
+from quadrag.reporting.notes import INTERVALS
+from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.retrieval import webpage
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, summarise_all
-
-from ..reporting.cells import interval_cell
-from ..reporting.notes import INTERVALS
-from ..reporting.table import Cell, Grid, Line
-from . import webpage
 
 SHORT = 3  # characters of an answer that is likely to stand on a page by chance
 PUBLISHED = (

@@ -10,22 +10,21 @@ from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
+from quadrag.benchmark import load
 from quadrag.paths import room
 from quadrag.provenance import Provenance
-
-from ..core.benchmark import load
-from ..reporting.cells import NOTHING
-from ..reporting.lines import our_lines, printed_lines
-from ..reporting.names import name_model
-from ..reporting.notes import INTERVALS
-from ..reporting.paper_notes import note_paper
-from ..reporting.paper_tables import PaperTables
-from ..reporting.published import read_table_beside
-from ..reporting.replicas import find_row, place_lines
-from ..reporting.run_notes import note_ours, note_validity
-from ..reporting.table import Cell, Grid, Line
-from ..results.note import Note, NoteCode
-from ..results.run import Result
+from quadrag.reporting.cells import NOTHING
+from quadrag.reporting.lines import our_lines, printed_lines
+from quadrag.reporting.names import name_model
+from quadrag.reporting.notes import INTERVALS
+from quadrag.reporting.paper_notes import note_paper
+from quadrag.reporting.paper_tables import PaperTables
+from quadrag.reporting.published import read_table_beside
+from quadrag.reporting.replicas import find_row, place_lines
+from quadrag.reporting.run_notes import note_ours, note_validity
+from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.results.note import Note, NoteCode
+from quadrag.results.run import Result
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")

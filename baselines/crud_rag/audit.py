@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..audit.audited import Audited
-from ..audit.checks import answers_in_questions, duplicate_questions
-from ..audit.finding import Fault, count_off
-from ..audit.overlap import near_duplicates
+from quadrag.audit.audited import Audited
+from quadrag.audit.checks import answers_in_questions, duplicate_questions
+from quadrag.audit.finding import Fault, count_off
+from quadrag.audit.overlap import near_duplicates
 
 
 class _News(NamedTuple):

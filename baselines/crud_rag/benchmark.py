@@ -9,14 +9,13 @@ retriever, and cut whole files into chunks, as the authors' code does (`retrieva
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from quadrag.benchmark import Benchmark, CorpusSpec, Document, Gold, MetricUse, OptionSpec, SourceFile
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
+from quadrag.parts import Conditions
+from quadrag.prompts import Message, Prompts
 from quadrag.records import Passage, Question
-
-from ..core.benchmark import Benchmark, CorpusSpec, Document, Gold, MetricUse, OptionSpec, SourceFile
-from ..core.parts import Conditions
-from ..core.prompts import Message, Prompts
-from ..retrieval.registry import corpus_retrievers
+from quadrag.retrieval.registry import corpus_retrievers
 
 NAME = "crud_rag"
 _TASKS = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")

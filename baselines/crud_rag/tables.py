@@ -6,20 +6,19 @@ Runs that differ are shown in that table of the paper which varies what they var
 from collections.abc import Sequence
 from typing import Any
 
+from quadrag.benchmark import load
 from quadrag.metric_record import show_key
-
-from ..core.benchmark import load
-from ..core.run_record import RunRecord
-from ..reporting.cells import NOTHING
-from ..reporting.lines import our_lines, printed_lines
-from ..reporting.names import name_apart, name_model
-from ..reporting.paper_notes import note_corpus, note_paper
-from ..reporting.paper_tables import PaperTables
-from ..reporting.published import Published, find_beside, read_table_beside
-from ..reporting.replicas import find_row, place_lines
-from ..reporting.run_notes import note_ours
-from ..reporting.table import Cell, Grid, Line
-from ..results.run import Result
+from quadrag.reporting.cells import NOTHING
+from quadrag.reporting.lines import our_lines, printed_lines
+from quadrag.reporting.names import name_apart, name_model
+from quadrag.reporting.paper_notes import note_corpus, note_paper
+from quadrag.reporting.paper_tables import PaperTables
+from quadrag.reporting.published import Published, find_beside, read_table_beside
+from quadrag.reporting.replicas import find_row, place_lines
+from quadrag.reporting.run_notes import note_ours
+from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.results.record import RunRecord
+from quadrag.results.run import Result
 
 NAME = "crud_rag"
 PRINTED = {  # title, and the setting that the table varies; ``retriever`` and ``llm`` are settings too

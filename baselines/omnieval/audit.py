@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ..audit.audited import Audited
-from ..audit.checks import answers_in_questions, duplicate_questions, held
-from ..audit.finding import Fault, clean, count_off, shorten
+from quadrag.audit.audited import Audited
+from quadrag.audit.checks import answers_in_questions, duplicate_questions, held
+from quadrag.audit.finding import Fault, clean, count_off, shorten
 
 _VERBATIM = "extractive_qa"  # the task whose answers stand in their passages as they are
 

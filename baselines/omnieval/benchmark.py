@@ -9,14 +9,13 @@ but does so without passages alone; with them both are the text of a Python list
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from quadrag.benchmark import Benchmark, CorpusSpec, Document, Gold, JudgePreset, MetricUse, OptionSpec
 from quadrag.metrics._shared.slots import fill
+from quadrag.parts import Conditions, Retrieval
+from quadrag.prompts import Message, Prompts, chat_messages
 from quadrag.records import Passage, Question
-
-from ..core.benchmark import Benchmark, CorpusSpec, Document, Gold, JudgePreset, MetricUse, OptionSpec
-from ..core.parts import Conditions, Retrieval
-from ..core.prompts import Message, Prompts, chat_messages
-from ..core.spec import NONE, WHOLE
-from ..retrieval.registry import corpus_retrievers
+from quadrag.retrieval.registry import corpus_retrievers
+from quadrag.spec import NONE, WHOLE
 
 NAME = "omnieval"
 _BY_PASSAGES = ("hal", "utl")

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import yaml
 
-from ..reporting.cells import value_cell
-from ..reporting.lines import count_line, our_lines, printed_lines
-from ..reporting.names import name_model
-from ..reporting.notes import INTERVALS, note_lower
-from ..reporting.paper_notes import note_paper
-from ..reporting.paper_tables import PaperTables
-from ..reporting.published import Published, read_table, read_table_beside
-from ..reporting.replicas import find_row, place_lines
-from ..reporting.run_notes import note_ours
-from ..reporting.table import Cell, Grid, Line
-from ..results.note import Note, NoteCode
-from ..results.run import Result
-from ..results.score import ALL, Score
+from quadrag.reporting.cells import value_cell
+from quadrag.reporting.lines import count_line, our_lines, printed_lines
+from quadrag.reporting.names import name_model
+from quadrag.reporting.notes import INTERVALS, note_lower
+from quadrag.reporting.paper_notes import note_paper
+from quadrag.reporting.paper_tables import PaperTables
+from quadrag.reporting.published import Published, read_table, read_table_beside
+from quadrag.reporting.replicas import find_row, place_lines
+from quadrag.reporting.run_notes import note_ours
+from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.results.note import Note, NoteCode
+from quadrag.results.run import Result
+from quadrag.results.score import ALL, Score
 
 IN_MATRIX = ("acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr")  # the main one first
 _LABELS = yaml.safe_load(Path(__file__).with_name("labels.yaml").read_text(encoding="utf-8"))

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quadrag import catalogue
-
-from ..audit.audited import Audited
-from ..audit.checks import Golds, answers_in_questions, duplicate_questions, held
-from ..audit.finding import Fault, count_off, shorten
+from quadrag.audit.audited import Audited
+from quadrag.audit.checks import Golds, answers_in_questions, duplicate_questions, held
+from quadrag.audit.finding import Fault, count_off, shorten
 
 SHORT = 2  # characters, of which substring matching finds some anywhere
 NAME = "rgb"

@@ -8,14 +8,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from quadrag.benchmark import Benchmark, MetricUse
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
+from quadrag.parts import Conditions, RetrieverSpec
+from quadrag.prompts import Message, Prompts
 from quadrag.records import Passage, Question
-
-from ..core.benchmark import Benchmark, MetricUse
-from ..core.parts import Conditions, RetrieverSpec
-from ..core.prompts import Message, Prompts
-from ..core.spec import NONE
+from quadrag.spec import NONE
 
 NAME = "rgb"
 _NOISE = {"negative_rejection": 1, "counterfactual_robustness": 0}  # of the testbeds with one noise ratio

@@ -4,21 +4,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from quadrag.benchmark import NO_JUDGE
 from quadrag.errors import QuadragError
-
-from ..core.benchmark import NO_JUDGE
-from ..core.spec import NONE
-from ..reporting.lines import our_lines, printed_lines
-from ..reporting.names import name_model
-from ..reporting.paper_notes import note_paper
-from ..reporting.paper_tables import PaperTables
-from ..reporting.published import Published, read_table, read_table_beside
-from ..reporting.replicas import find_row, place_lines
-from ..reporting.run_notes import note_ours
-from ..reporting.table import Form, Grid, Line
-from ..results.note import Note, NoteCode
-from ..results.run import Result
-from ..results.score import Score, Status, find_by_phrase
+from quadrag.reporting.lines import our_lines, printed_lines
+from quadrag.reporting.names import name_model
+from quadrag.reporting.paper_notes import note_paper
+from quadrag.reporting.paper_tables import PaperTables
+from quadrag.reporting.published import Published, read_table, read_table_beside
+from quadrag.reporting.replicas import find_row, place_lines
+from quadrag.reporting.run_notes import note_ours
+from quadrag.reporting.table import Form, Grid, Line
+from quadrag.results.note import Note, NoteCode
+from quadrag.results.run import Result
+from quadrag.results.score import Score, Status, find_by_phrase
+from quadrag.spec import NONE
 
 NAME = "rgb"
 PRINTED = {  # title, and the heads of the columns

@@ -13,10 +13,10 @@ K = 8
 
 
 def by_quadrag(given: Given) -> Callable[[], Any]:
-    from quadrag.baselines.core.benchmark import Document
-    from quadrag.baselines.retrieval.bm25 import Bm25Index
-    from quadrag.baselines.retrieval.chunk import Chunking
-    from quadrag.baselines.retrieval.passages import PassageStore
+    from quadrag.benchmark import Document
+    from quadrag.retrieval.bm25 import Bm25Index
+    from quadrag.retrieval.chunk import Chunking
+    from quadrag.retrieval.passages import PassageStore
 
     folder = Path(tempfile.mkdtemp())
 
@@ -30,7 +30,7 @@ def by_quadrag(given: Given) -> Callable[[], Any]:
 
 
 def terms(texts: list[str]) -> list[list[str]]:
-    from quadrag.baselines.retrieval.terms import analyser
+    from quadrag.retrieval.terms import analyser
 
     return list(map(analyser("unigram"), texts))
 

@@ -9,7 +9,7 @@ from peers.peer import OURS, Given, Peer
 
 
 def by_quadrag(given: Given) -> Callable[[], Any]:
-    from quadrag.baselines.crag.webpage import text
+    from quadrag.retrieval.webpage import text
 
     text("<p>loads what loads once")
     return lambda: [text(page) for page in given["pages"]]

@@ -5,7 +5,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from quadrag.api.result import (
+from quadrag.errors import QuadragError, UnknownScore
+from quadrag.printing import write
+from quadrag.reporting.comparison import (
+    check_gate,
+    comparison_table,
+    explain_missing,
+    refuse_apart,
+    refuse_same,
+    write_difference,
+)
+from quadrag.reporting.messages import say, say_score
+from quadrag.reporting.page.page import write_page
+from quadrag.reporting.question_text import write_changed
+from quadrag.reporting.questions import ItemFilter
+from quadrag.reporting.table import Grid
+from quadrag.reporting.text import print_grids
+from quadrag.results import compare as results
+from quadrag.results.score import Score, ScoreKey
+
+from .result import (
     ROWS,
     Evaluation,
     Number,
@@ -20,24 +39,6 @@ from quadrag.api.result import (
     to_text,
     type_reasons,
 )
-from quadrag.baselines.page.page import write_page
-from quadrag.baselines.reporting.comparison import (
-    check_gate,
-    comparison_table,
-    explain_missing,
-    refuse_apart,
-    refuse_same,
-    write_difference,
-)
-from quadrag.baselines.reporting.messages import say, say_score
-from quadrag.baselines.reporting.question_text import write_changed
-from quadrag.baselines.reporting.questions import ItemFilter
-from quadrag.baselines.reporting.table import Grid
-from quadrag.baselines.reporting.text import print_grids
-from quadrag.baselines.results import compare as results
-from quadrag.baselines.results.score import Score, ScoreKey
-from quadrag.errors import QuadragError, UnknownScore
-from quadrag.printing import write
 
 _QUESTION = ["config", "split", "id"]
 

@@ -6,23 +6,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.api.result import PAGE, Evaluation, check, entrance
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.run_record import NAME, RunRecord, read_run
-from quadrag.baselines.core.spec import MOST_FAILED, NONE, CallPolicy, RunSpec
-from quadrag.baselines.core.task import Corpus, load_questions, open_whole_corpus
-from quadrag.baselines.judges.certificate import lay_beside, read_certificates
-from quadrag.baselines.results.run import PROFILES
-from quadrag.baselines.runs.campaign import name_folder
-from quadrag.baselines.runs.models import open_models
-from quadrag.baselines.runs.plan import plan_judges, plan_run
-from quadrag.baselines.runs.run import run
-from quadrag.baselines.systems.function import Function
-from quadrag.baselines.systems.own import OpenQuestion, pose
+from quadrag.benchmark import load
 from quadrag.chat.reply import FAILED, RETRIED
 from quadrag.errors import QuadragError
+from quadrag.judges.certificate import lay_beside, read_certificates
 from quadrag.labels import choose_labels
+from quadrag.loading import Corpus, load_questions, open_whole_corpus
 from quadrag.records import Passage
+from quadrag.results.record import NAME, RunRecord, read_run
+from quadrag.results.run import PROFILES
+from quadrag.run.campaign import name_folder
+from quadrag.run.models import open_models
+from quadrag.run.plan import plan_judges, plan_run
+from quadrag.run.run import run
+from quadrag.spec import MOST_FAILED, NONE, CallPolicy, RunSpec
+from quadrag.systems.function import Function
+from quadrag.systems.own import OpenQuestion, pose
+
+from .result import PAGE, Evaluation, check, entrance
 
 _FORMATS = ("text", "json", "schema")
 

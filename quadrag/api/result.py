@@ -1,6 +1,6 @@
 """One run in Python: its scores as numbers, tables of pandas, what a terminal and a notebook show, the page.
 
-Nothing is computed or laid out here: values are those of `baselines/results`, tables those of the command line.
+Nothing is computed or laid out here: values are those of `quadrag/results`, tables those of the command line.
 """
 
 from collections import Counter
@@ -10,31 +10,31 @@ from math import nan
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
-from quadrag.baselines.judges.certificate import lay_beside
-from quadrag.baselines.page.page import make_environment, write_page
-from quadrag.baselines.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
-from quadrag.baselines.reporting.facts import tell_kept, tell_reused
-from quadrag.baselines.reporting.language import pick_notes, translate_grid
-from quadrag.baselines.reporting.messages import say_invalid, say_item, say_score
-from quadrag.baselines.reporting.names import number_of
-from quadrag.baselines.reporting.question_text import DisplayOptions, write_items
-from quadrag.baselines.reporting.questions import ItemFilter, RunReader
-from quadrag.baselines.reporting.run_tables import tabulate_run
-from quadrag.baselines.reporting.summary import show_runs
-from quadrag.baselines.reporting.table import Grid
-from quadrag.baselines.reporting.text import print_grids
-from quadrag.baselines.reporting.text import to_text as draw_text
-from quadrag.baselines.results import score as results
-from quadrag.baselines.results.items import FAILED, read_items
-from quadrag.baselines.results.note import Level, Note, NoteCode
-from quadrag.baselines.results.run import PROFILES, Result
-from quadrag.baselines.results.score import ScoreKey, Status
-from quadrag.baselines.results.selection import is_whole, pick_headlines, pool_rows
-from quadrag.baselines.runs.finished import read_runs
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
+from quadrag.judges.certificate import lay_beside
 from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
+from quadrag.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
+from quadrag.reporting.facts import tell_kept, tell_reused
+from quadrag.reporting.language import pick_notes, translate_grid
+from quadrag.reporting.messages import say_invalid, say_item, say_score
+from quadrag.reporting.names import number_of
+from quadrag.reporting.page.page import make_environment, write_page
+from quadrag.reporting.question_text import DisplayOptions, write_items
+from quadrag.reporting.questions import ItemFilter, RunReader
+from quadrag.reporting.run_tables import tabulate_run
+from quadrag.reporting.summary import show_runs
+from quadrag.reporting.table import Grid
+from quadrag.reporting.text import print_grids
+from quadrag.reporting.text import to_text as draw_text
+from quadrag.results import score as results
+from quadrag.results.items import FAILED, read_items
+from quadrag.results.note import Level, Note, NoteCode
+from quadrag.results.run import PROFILES, Result
+from quadrag.results.score import ScoreKey, Status
+from quadrag.results.selection import is_whole, pick_headlines, pool_rows
+from quadrag.run.finished import read_runs
 
 PAGE = "report.html"  # of a run, in its folder
 ROWS = ("question", "metric")  # what a row of a table of pandas is of

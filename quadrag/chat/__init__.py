@@ -7,6 +7,6 @@ def __getattr__(name: str) -> Any:
     """Load `ChatClient` when it is asked for, so that reading a spec stays light."""
     if name != "ChatClient":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from quadrag.chat.client import ChatClient
+    from .client import ChatClient
 
     return ChatClient

@@ -17,12 +17,12 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from quadrag.chat.faults import Fault, Refused, explain_dead, read_refusal
-from quadrag.chat.http import Messages, Server
-from quadrag.chat.ledger import Ledger
-from quadrag.chat.policy import CallPolicy
-from quadrag.chat.prices import Budget, Rate
-from quadrag.chat.reply import Outcome, Row
+from .faults import Fault, Refused, explain_dead, read_refusal
+from .http import Messages, Server
+from .ledger import Ledger
+from .policy import CallPolicy
+from .prices import Budget, Rate
+from .reply import Outcome, Row
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
 _FIRST_TRIES = 2

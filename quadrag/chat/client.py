@@ -11,19 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quadrag.chat.faults import DeadServer
-from quadrag.chat.http import Messages, Transport
-from quadrag.chat.keys import find_keys
-from quadrag.chat.ledger import Ledger, look_up
-from quadrag.chat.policy import CallPolicy
-from quadrag.chat.prices import Budget, BudgetReached, Prices, Rate, longest_reply
-from quadrag.chat.reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict
-from quadrag.chat.spec import parse_spec, without_user
 from quadrag.errors import QuadragError, one_line
 from quadrag.progress import say
 
+from .faults import DeadServer
+from .http import Messages, Transport
+from .keys import find_keys
+from .ledger import Ledger, look_up
+from .policy import CallPolicy
+from .prices import Budget, BudgetReached, Prices, Rate, longest_reply
+from .reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict
+from .spec import parse_spec, without_user
+
 if TYPE_CHECKING:
-    from quadrag.chat.calls import Engine
+    from .calls import Engine
 
 __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
 
@@ -213,8 +214,8 @@ class ChatClient:
 
     def _open(self) -> Engine:
         if self._engine is None:
-            from quadrag.chat.calls import Engine
-            from quadrag.chat.http import Server
+            from .calls import Engine
+            from .http import Server
 
             server = Server(self.spec, self.policy, self.transport)
             self._engine = Engine(server, self.policy, self._budget, self.ledger, self.spent)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from quadrag.chat.prices import Rate, longest_reply
-from quadrag.chat.reply import Failure, Reply, as_verdict, read_row
+from .prices import Rate, longest_reply
+from .reply import Failure, Reply, as_verdict, read_row
 
 Messages = Sequence[Mapping[str, Any]]
 Count = Callable[[str], int]

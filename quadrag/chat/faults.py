@@ -17,9 +17,10 @@ from dataclasses import KW_ONLY, dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from quadrag.chat.keys import Keys
-from quadrag.chat.reply import NoText
 from quadrag.errors import NO_DESCRIPTORS, QuadragError
+
+from .keys import Keys
+from .reply import NoText
 
 _READ = 4000  # characters of an error's body that are looked at
 # How servers say that a request does not fit into the model's context.

@@ -15,12 +15,13 @@ import zlib
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from quadrag.chat.faults import Fault, read_fault, read_status
-from quadrag.chat.keys import KEY_VARIABLES, find_keys, known_keys
-from quadrag.chat.policy import CallPolicy
-from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion, read_row
-from quadrag.chat.spec import Spec, page_url, shown_url, without_user
 from quadrag.progress import say
+
+from .faults import Fault, read_fault, read_status
+from .keys import KEY_VARIABLES, find_keys, known_keys
+from .policy import CallPolicy
+from .reply import Failure, Outcome, Reply, Row, read_completion, read_row
+from .spec import Spec, page_url, shown_url, without_user
 
 T = TypeVar("T")
 Messages = Sequence[Mapping[str, Any]]

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote, unquote_plus, urlsplit
 
-from quadrag.chat.spec import PROVIDERS, Spec
 from quadrag.errors import QuadragError, one_line
+
+from .spec import PROVIDERS, Spec
 
 KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
 HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"  # names the header for a key that is not sent as a bearer, as `api-key`

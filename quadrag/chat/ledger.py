@@ -21,9 +21,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.reply import CUT, EMPTY
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
+
+from .reply import CUT, EMPTY
 
 Value = dict[str, Any]
 

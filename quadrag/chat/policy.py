@@ -12,8 +12,8 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.trust import Trust
 
 if TYPE_CHECKING:
-    from quadrag.chat.ledger import Ledger
-    from quadrag.chat.prices import Budget, Prices
+    from .ledger import Ledger
+    from .prices import Budget, Prices
 
 MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
 _IN_FILES = ("concurrency", "timeout", "retries", "max_reply_bytes", "max_failed")  # numbers
@@ -72,7 +72,7 @@ class CallPolicy:
 
     def open_ledger(self) -> Ledger:
         """Return the ledger, opened where it is not, the user's own where none is named."""
-        from quadrag.chat.ledger import Ledger
+        from .ledger import Ledger
 
         if isinstance(self.ledger, Ledger):
             return self.ledger

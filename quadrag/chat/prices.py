@@ -14,9 +14,10 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.ledger import canonical
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.reading import parse_json, parse_yaml
+
+from .ledger import canonical
 
 _MILLION = Decimal(1_000_000)
 # Chat templates add markers, and some a system prompt of their own (Llama 3.1 about 30 tokens, Qwen 2.5 about 20).

@@ -9,9 +9,10 @@ file to `quadrag report RUN --without FILE`.
 import argparse
 from collections import Counter
 
-from quadrag.commands.shared import options
 from quadrag.printing import write
 from quadrag.progress import remark
+
+from .shared import options
 
 EXAMPLES = (
     "quadrag audit rgb --data-dir RGB > findings.jsonl",
@@ -26,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.audit.audited import audit
-    from quadrag.baselines.audit.finding import CHECKS
+    from quadrag.audit.audited import audit
+    from quadrag.audit.finding import CHECKS
     from quadrag.records import jsonl_text
 
     found, audited = audit(arguments.benchmark, arguments.config, arguments.data_dir)

@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands.shared import options
-from quadrag.commands.shared.session import add_judges, call_policy, print_tables, read_file
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.progress import say
+
+from .shared import options
+from .shared.session import add_judges, call_policy, print_tables, read_file
 
 EXAMPLES = (
     "quadrag certify-judge openqa-eval",
@@ -38,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.judges.ask import list_judges
-    from quadrag.baselines.judges.certificate import certify, count_groups, tell_few
-    from quadrag.baselines.judges.known import list_sets, open_labels
-    from quadrag.baselines.judges.labels import write_items
-    from quadrag.baselines.judges.notes import describe_labels, tabulate
+    from quadrag.judges.ask import list_judges
+    from quadrag.judges.certificate import certify, count_groups, tell_few
+    from quadrag.judges.known import list_sets, open_labels
+    from quadrag.judges.labels import write_items
+    from quadrag.judges.notes import describe_labels, tabulate
 
     if arguments.list or not arguments.people:
         write(*list_sets(), "next: quadrag certify-judge LABELS --judge http://HOST/v1")
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _take_verdicts(arguments: argparse.Namespace, labels: Any, spec: str) -> Any:
-    from quadrag.baselines.judges.ask import ask_judge, check_askable, find_benchmark, find_verdicts
+    from quadrag.judges.ask import ask_judge, check_askable, find_benchmark, find_verdicts
 
     if verdicts := find_verdicts(labels, spec):
         return verdicts
@@ -87,9 +88,9 @@ def _take_verdicts(arguments: argparse.Namespace, labels: Any, spec: str) -> Any
 
 def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> str:
     """Say why verdicts are none to certify; "" where they are. Raises QuadragError for labels of one class."""
-    from quadrag.baselines.judges.ask import list_judged
-    from quadrag.baselines.judges.certificate import count_groups, tell_few
-    from quadrag.baselines.judges.labels import check_classes
+    from quadrag.judges.ask import list_judged
+    from quadrag.judges.certificate import count_groups, tell_few
+    from quadrag.judges.labels import check_classes
 
     asked = len(labels.items) - len(verdicts.by_rule)
     lacking = asked - sum(verdicts.grades.get(item.id) is not None for item in labels.items)
@@ -106,8 +107,8 @@ def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> 
 @contextmanager
 def open_judge(arguments: argparse.Namespace, benchmark: str, config: str) -> Iterator[Any]:
     """Open the judge of the arguments as a run of a benchmark asks it."""
-    from quadrag.baselines.runs.models import open_models
-    from quadrag.baselines.runs.plan import plan_run
+    from quadrag.run.models import open_models
+    from quadrag.run.plan import plan_run
 
     if len(arguments.judge) != 1:
         raise QuadragError(f"one judge is asked at a time, and {len(arguments.judge)} were named; give --judge once")

@@ -9,9 +9,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_tables
 from quadrag.printing import write
+
+from .shared import options
+from .shared.session import print_tables
 
 EXAMPLES = ("quadrag demo",)
 
@@ -23,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     # Before what takes seconds to load.
     write("Made-up samples, answered without a model: the numbers measure nothing.")
-    from quadrag.baselines.core.benchmark import known
-    from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.reporting.all import tabulate_all
-    from quadrag.baselines.runs.campaign import run_demo
+    from quadrag.benchmark import known
+    from quadrag.reporting.all import tabulate_all
+    from quadrag.reporting.page.page import write_page
+    from quadrag.run.campaign import run_demo
 
     out = Path(arguments.out or "runs/demo")
     results: list[Any] = []
@@ -42,10 +43,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _list_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     """Make a table of the first headline of each run."""
-    from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.reporting.summary import headline_cells
-    from quadrag.baselines.reporting.table import Grid, Line
-    from quadrag.baselines.results.selection import pick_headlines
+    from quadrag.benchmark import load
+    from quadrag.reporting.summary import headline_cells
+    from quadrag.reporting.table import Grid, Line
+    from quadrag.results.selection import pick_headlines
 
     lines = []
     for folder, result in runs:

@@ -8,9 +8,10 @@ data are not hosted again, the card with the way to the data is written.
 import argparse
 from pathlib import Path
 
-from quadrag.commands.shared import options
 from quadrag.printing import write
 from quadrag.progress import remark
+
+from .shared import options
 
 EXAMPLES = (
     "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",

@@ -18,14 +18,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands.certify_judge import open_judge
-from quadrag.commands.construct.review import serve
-from quadrag.commands.shared import options
-from quadrag.commands.shared.session import call_policy, print_tables
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.progress import say
 from quadrag.records import write_jsonl
+
+from .certify_judge import open_judge
+from .construct.review import serve
+from .shared import options
+from .shared.session import call_policy, print_tables
 
 EXAMPLES = (
     "quadrag label runs/a --n 100 --out sheet.csv",
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.judges.classes import ERRORS
+    from quadrag.judges.classes import ERRORS
 
     errors = arguments.metric == ERRORS
     if sum(map(bool, (arguments.out, arguments.page, arguments.people, errors and arguments.judge))) != 1:
@@ -62,9 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _label_values(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.judges.corrected import tabulate_corrected, take_back
-    from quadrag.baselines.reporting.labelled import list_judged
+    from quadrag.judges.corrected import tabulate_corrected, take_back
     from quadrag.metric_record import show_key
+    from quadrag.reporting.labelled import list_judged
 
     graded, items = list_judged(_read_run(arguments), arguments.metric)
     if arguments.people:
@@ -77,15 +78,15 @@ def _label_values(arguments: argparse.Namespace) -> None:
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
-    from quadrag.baselines.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
-    from quadrag.baselines.judges.corrected import take_back
-    from quadrag.baselines.reporting.labelled import list_wrong
-    from quadrag.baselines.reporting.questions import find_metric
-    from quadrag.baselines.reporting.run_notes import note_validity
-    from quadrag.baselines.reporting.run_tables import title_of
-    from quadrag.baselines.results.note import Level, Note, NoteCode
+    from quadrag.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
+    from quadrag.judges.corrected import take_back
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
+    from quadrag.reporting.labelled import list_wrong
+    from quadrag.reporting.questions import find_metric
+    from quadrag.reporting.run_notes import note_validity
+    from quadrag.reporting.run_tables import title_of
+    from quadrag.results.note import Level, Note, NoteCode
 
     reader = _read_run(arguments)
     result, inputs = reader.result, reader.result.run
@@ -128,7 +129,7 @@ def _offer(
     arguments: argparse.Namespace, graded: Any, items: Sequence[Any], n: int, meanings: Mapping[str, str] | None = None
 ) -> None:
     """Write a sheet of n items, or label one on a page."""
-    from quadrag.baselines.judges.corrected import draw_sheet
+    from quadrag.judges.corrected import draw_sheet
     from quadrag.sheet import write_sheet
 
     sheet = Path(arguments.out or arguments.page)
@@ -142,7 +143,7 @@ def _offer(
     words = [word for name, value in typed.items() if value is not None for word in (name, value)]
     back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
-        from quadrag.baselines.page.labelling import label_sheet
+        from quadrag.reporting.page.labelling import label_sheet
 
         serve(arguments, label_sheet(sheet, graded, arguments.labels), str(sheet), back)
         return
@@ -151,8 +152,8 @@ def _offer(
 
 
 def _read_run(arguments: argparse.Namespace) -> Any:
-    from quadrag.baselines.reporting.questions import RunReader
-    from quadrag.baselines.runs.finished import read_result
+    from quadrag.reporting.questions import RunReader
+    from quadrag.run.finished import read_result
 
     folder = Path(arguments.folder)
     return RunReader(folder, read_result(folder), arguments.data_dir)

@@ -12,9 +12,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import wrap, write
+
+from .shared import options
 
 EXAMPLES = (
     "quadrag list",
@@ -37,10 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag import catalogue
-    from quadrag.baselines.runs.plan import judge_presets, read_recipe, recipes
+    from quadrag.run.plan import judge_presets, read_recipe, recipes
 
     if arguments.recipe is not None:
-        from quadrag.baselines.reporting.settings import describe_settings, print_settings
+        from quadrag.reporting.settings import describe_settings, print_settings
 
         begun = [name for name in recipes() if name.startswith(f"{arguments.recipe}-")]
         named = [arguments.recipe] if arguments.recipe in recipes() else begun or [arguments.recipe]
@@ -77,8 +78,8 @@ def _hang(name: str, text: str, at: int = 33) -> str:
 def _describe(benchmark: str) -> Iterator[str]:
     """Yield the lines on a benchmark: what it is and takes, and of each config what it asks and holds."""
     from quadrag import catalogue
-    from quadrag.baselines.core.benchmark import load
-    from quadrag.hub.record import hub_record
+    from quadrag.benchmark import load
+    from quadrag.data.card_facts import hub_record
 
     hub, record = hub_record(benchmark), load(benchmark)
     about = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
@@ -103,8 +104,8 @@ def _describe(benchmark: str) -> Iterator[str]:
 
 def _list_metrics(benchmark: Any, config: str) -> Iterator[str]:
     """Yield the keys of a config's metrics, each with what it needs."""
-    from quadrag.baselines.core.parts import Conditions
     from quadrag.metric_record import show_key
+    from quadrag.parts import Conditions
 
     for metric in benchmark.metrics(config, Conditions(benchmark.default_retriever, top_k=benchmark.retrieval.top_k)):
         for key in metric.keys:

@@ -8,8 +8,9 @@ datasets. Upstream's files are downloaded and verified, or read from
 
 import argparse
 
-from quadrag.commands.shared import options
 from quadrag.printing import write
+
+from .shared import options
 
 EXAMPLES = (
     "quadrag prepare rgb",

@@ -10,10 +10,11 @@ quadrag's own is to stand. The token is HF_TOKEN, or that of `hf auth login`.
 import argparse
 from typing import Any
 
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.progress import remark
+
+from .shared import options
 
 EXAMPLES = (
     "quadrag push ORG --data-dir sample",
@@ -40,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.reporting.hub import plan_results, push_results
     from quadrag.hub.push import plan_push, push
+    from quadrag.reporting.hub import plan_results, push_results
 
     results = arguments.results is not None  # given, even where it came out empty
     if results != bool(arguments.run) or (results and (arguments.benchmark or arguments.metric)):

@@ -11,9 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
+
+from .shared import options
 
 EXAMPLES = (
     "quadrag questions crud_rag summary --data-dir CRUD_RAG > questions.jsonl",

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_results, print_tables, results_alone
 from quadrag.errors import GateFailed, QuadragError
 from quadrag.printing import write
 from quadrag.progress import say
+
+from .shared import options
+from .shared.session import print_results, print_tables, results_alone
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -45,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the runs, and hold them against what a pipeline asks."""
-    from quadrag.baselines.judges.certificate import lay_beside, read_certificates
-    from quadrag.baselines.reporting.comparison import refuse_same
-    from quadrag.baselines.runs.finished import read_runs
+    from quadrag.judges.certificate import lay_beside, read_certificates
+    from quadrag.reporting.comparison import refuse_same
+    from quadrag.run.finished import read_runs
 
     least = dict(map(_read_least, arguments.fail_below))
     if arguments.fail_if and len(arguments.runs) == 1:
@@ -69,10 +70,10 @@ def _read_least(given: str) -> tuple[str, float]:
 
 def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least: Mapping[str, float]) -> int:
     """Hold the runs against what is asked of them, and say in a line what fails."""
-    from quadrag.baselines.reporting.all import merge_all
-    from quadrag.baselines.reporting.comparison import check_gate
-    from quadrag.baselines.results.compare import compare
-    from quadrag.baselines.results.run import own_profile
+    from quadrag.reporting.all import merge_all
+    from quadrag.reporting.comparison import check_gate
+    from quadrag.results.compare import compare
+    from quadrag.results.run import own_profile
 
     profile = options.profiles(arguments, own_profile([one for _, parts in runs for one in parts]))[0]
     groups = merge_all(runs) if arguments.fail_if else []
@@ -87,13 +88,13 @@ def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least
 
 def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> None:
     """Print the tables of the runs, and write the page."""
-    from quadrag.baselines.audit.finding import read_findings
-    from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.reporting.all import compare_all, tabulate_all
-    from quadrag.baselines.reporting.summary import show_runs
-    from quadrag.baselines.reporting.without import tabulate_without
-    from quadrag.baselines.results.note import Note, NoteCode
-    from quadrag.baselines.results.run import own_profile
+    from quadrag.audit.finding import read_findings
+    from quadrag.reporting.all import compare_all, tabulate_all
+    from quadrag.reporting.page.page import write_page
+    from quadrag.reporting.summary import show_runs
+    from quadrag.reporting.without import tabulate_without
+    from quadrag.results.note import Note, NoteCode
+    from quadrag.results.run import own_profile
 
     results = [result for _, parts in runs for result in parts]
     own = own_profile(results)

@@ -11,9 +11,10 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any
 
-from quadrag.commands.shared import options, session
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import write
+
+from .shared import options, session
 
 EXAMPLES = (
     "quadrag run rgb noise_robustness_zh --llm http://127.0.0.1:8080/v1",
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.judges.certificate import lay_beside
+    from quadrag.judges.certificate import lay_beside
 
     with session.results_alone(arguments.json) as stdout:
         if estimate := session.start_estimate(arguments):
@@ -52,11 +53,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | None = None) -> tuple[Path, Any]:
     """Do the runs that were asked for, in their own folder or `aside`; return it and them."""
-    from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.runs import campaign as campaigns
-    from quadrag.baselines.runs import plan
-    from quadrag.baselines.runs.models import open_models
-    from quadrag.baselines.runs.run import run
+    from quadrag.benchmark import load
+    from quadrag.run import campaign as campaigns
+    from quadrag.run import plan
+    from quadrag.run.models import open_models
+    from quadrag.run.run import run
 
     policy, partial = session.call_policy(arguments, estimate), session.partial_spec(arguments)
     recipes = plan.recipes_of_table(arguments.recipe)
@@ -102,11 +103,11 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
 
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any) -> int:
     """Write the page of runs, and print what they came to."""
-    from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.reporting.facts import tell_reused
-    from quadrag.baselines.reporting.paper import show_paper
-    from quadrag.baselines.reporting.run_tables import tabulate_run
-    from quadrag.baselines.reporting.summary import show_runs
+    from quadrag.reporting.facts import tell_reused
+    from quadrag.reporting.page.page import write_page
+    from quadrag.reporting.paper import show_paper
+    from quadrag.reporting.run_tables import tabulate_run
+    from quadrag.reporting.summary import show_runs
 
     profiles, results = options.profiles(arguments), campaign.results
     page = None  # where it has more than the terminal

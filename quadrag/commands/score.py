@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from quadrag.commands.shared import options, session
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.progress import say
+
+from .shared import options, session
 
 EXAMPLES = (
     "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
@@ -42,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.reporting.comparison import refuse_same
-    from quadrag.baselines.runs.files.logs import list_logs
-    from quadrag.baselines.runs.files.score import sift_logs
+    from quadrag.reporting.comparison import refuse_same
+    from quadrag.run.files.logs import list_logs
+    from quadrag.run.files.score import sift_logs
 
     refuse_same(arguments.answers)
     named = [file for path in map(Path, arguments.answers) for file in (list_logs(path) if path.is_dir() else [path])]
@@ -65,14 +66,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]) -> int:
     """Score files, and print and write what they came to."""
-    from quadrag.baselines.judges.certificate import lay_beside
-    from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.reporting.all import gather_systems, tabulate_all
-    from quadrag.baselines.reporting.comparison import tabulate_comparison
-    from quadrag.baselines.reporting.merged import merge_runs
-    from quadrag.baselines.reporting.summary import show_runs
-    from quadrag.baselines.runs.files.logs import find_maker
-    from quadrag.baselines.runs.files.score import name_files
+    from quadrag.judges.certificate import lay_beside
+    from quadrag.reporting.all import gather_systems, tabulate_all
+    from quadrag.reporting.comparison import tabulate_comparison
+    from quadrag.reporting.merged import merge_runs
+    from quadrag.reporting.page.page import write_page
+    from quadrag.reporting.summary import show_runs
+    from quadrag.run.files.logs import find_maker
+    from quadrag.run.files.score import name_files
 
     logged = {maker.settings.get("profile") if (maker := find_maker(file)) else None for file in files}
     profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
@@ -110,11 +111,11 @@ def _score_files(
     """Score files one after the other; once a judge is dead none is asked, nor of a task that has no use for it."""
     from dataclasses import replace
 
-    from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.runs.files.score import AnswersFile, name_files, refuse_full
-    from quadrag.baselines.runs.models import open_models
-    from quadrag.baselines.runs.run import run
-    from quadrag.baselines.scoring.judging import list_metrics
+    from quadrag.benchmark import load
+    from quadrag.run.files.score import AnswersFile, name_files, refuse_full
+    from quadrag.run.models import open_models
+    from quadrag.run.run import run
+    from quadrag.scoring.judging import list_metrics
 
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     specs = [_plan(arguments, file) for file in files]
@@ -138,12 +139,12 @@ def _score_files(
 
 def _plan(arguments: argparse.Namespace, file: Path) -> Any:
     """Make the spec of a file: the user's word goes before its own; a log says its retriever, options and data."""
-    from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.core.spec import NONE, UNKNOWN
-    from quadrag.baselines.runs.files.answers import read_head
-    from quadrag.baselines.runs.files.logs import find_maker
-    from quadrag.baselines.runs.plan import plan_run
+    from quadrag.benchmark import load
     from quadrag.catalogue import benchmark_name
+    from quadrag.run.files.answers import read_head
+    from quadrag.run.files.logs import find_maker
+    from quadrag.run.plan import plan_run
+    from quadrag.spec import NONE, UNKNOWN
 
     said, head = session.partial_spec(arguments), read_head(file)
     partial = {**head, **said}

@@ -10,9 +10,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import GLANCE, is_terminal, write
+
+from .shared import options
 
 EXAMPLES = (
     "quadrag show runs/a --wrong --split noise_40",
@@ -45,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.reporting.question_text import DisplayOptions, write_changed, write_items
-    from quadrag.baselines.reporting.questions import ItemFilter, RunReader, select_changed
-    from quadrag.baselines.runs.finished import read_runs
+    from quadrag.reporting.question_text import DisplayOptions, write_changed, write_items
+    from quadrag.reporting.questions import ItemFilter, RunReader, select_changed
+    from quadrag.run.finished import read_runs
 
     two = len(arguments.runs) == 2
     of_one, of_two = arguments.ident or arguments.wrong or arguments.unscored, arguments.worse or arguments.better

@@ -9,9 +9,10 @@ crud_rag with --option gold=...).
 import argparse
 from pathlib import Path
 
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
+
+from .shared import options
 
 EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/all runs/b")
 
@@ -22,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.reporting import trec
-    from quadrag.baselines.runs.finished import run_folders
+    from quadrag.reporting import trec
+    from quadrag.run.finished import run_folders
 
     folders = [part for name in arguments.runs for part in run_folders(Path(name)) or [Path(name)]]
     written = [trec.write(folder, folder / "trec", arguments.data_dir) for folder in folders]

@@ -7,8 +7,9 @@ import argparse
 import webbrowser
 from pathlib import Path
 
-from quadrag.commands.shared import options
 from quadrag.printing import write
+
+from .shared import options
 
 EXAMPLES = ("quadrag view runs/a", "quadrag view runs/a runs/b --no-browser")
 
@@ -20,11 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.judges.certificate import lay_beside, read_certificates
-    from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.reporting.all import tabulate_all
-    from quadrag.baselines.reporting.comparison import refuse_same
-    from quadrag.baselines.runs.finished import read_runs
+    from quadrag.judges.certificate import lay_beside, read_certificates
+    from quadrag.reporting.all import tabulate_all
+    from quadrag.reporting.comparison import refuse_same
+    from quadrag.reporting.page.page import write_page
+    from quadrag.run.finished import read_runs
 
     alone = len(arguments.runs) == 1
     page = Path(arguments.html or (Path(arguments.runs[0]) / "report.html" if alone else "compare.html"))

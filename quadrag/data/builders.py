@@ -16,11 +16,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.data import files
-from quadrag.data.files import point_to
-from quadrag.data.prepare import find_prepared, splits_of
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.provenance import Source
+
+from . import files
+from .files import point_to
+from .prepare import find_prepared, splits_of
 
 __all__ = ["SAMPLE", "point_to"]
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.data.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir, room
 from quadrag.provenance import Other, Provenance, Source, shorten
 from quadrag.reading import parse_json
 from quadrag.scratch import scratch
+
+from .download import RemoteFile, fault, fetch, sha256
 
 SAMPLE = "sample"  # stands for the folder of the bundled sample
 OWN_RECORD = "construct.json"  # in a folder that `quadrag construct` made

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
-from quadrag.data import files
 from quadrag.errors import QuadragError, one_line
 from quadrag.provenance import Provenance, Source
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.scratch import scratch, sweep
+
+from . import files
 
 RECORD = "quadrag.json"  # beside a prepared config: what it was built from
 _INFO = "dataset_info.json"  # what `datasets` says of it

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.baselines.core.benchmark import NO_JUDGE, Benchmark, MetricUse, known, load
-from quadrag.baselines.core.parts import Conditions, validate
-from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.run_record import read_run
-from quadrag.baselines.core.spec import RunSpec
-from quadrag.baselines.core.task import known_options, load_questions
-from quadrag.baselines.results.run import PROFILES
-from quadrag.baselines.runs import retrieve
-from quadrag.baselines.scoring.drive import ScoringInputs, score
-from quadrag.baselines.systems.system import make_answer
+from quadrag.benchmark import NO_JUDGE, Benchmark, MetricUse, known, load
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.loading import known_options, load_questions
 from quadrag.metric_record import KeyRecord, metric_record
+from quadrag.parts import Conditions, validate
+from quadrag.prompts import load_prompts
 from quadrag.records import Key, Passage, Question, dumps
+from quadrag.results.record import read_run
+from quadrag.results.run import PROFILES
+from quadrag.run import retrieve
+from quadrag.scoring.drive import ScoringInputs, score
+from quadrag.spec import RunSpec
 from quadrag.stats import NOT_APPLICABLE
+from quadrag.systems.system import make_answer
 
 SETTINGS = ("data_dir", "split", "profile", "prompts", "retriever", "retrieved")
 

@@ -45,15 +45,16 @@ from inspect_ai.solver import TaskState, generate  # type: ignore[import-not-fou
 from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-not-found]
 
 from quadrag import __version__
-from quadrag.baselines.core.benchmark import NO_JUDGE
-from quadrag.baselines.runs.files.logs import inspect_answer
-from quadrag.baselines.scoring.drive import Messages, ScoringInputs
-from quadrag.baselines.scoring.judging import check_judges
+from quadrag.benchmark import NO_JUDGE
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
-from quadrag.harnesses.examination import Examination, list_tasks
 from quadrag.metric_record import name_together
 from quadrag.records import Question
+from quadrag.run.files.logs import inspect_answer
+from quadrag.scoring.drive import Messages, ScoringInputs
+from quadrag.scoring.judging import check_judges
+
+from .examination import Examination, list_tasks
 
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _VERDICT = {"temperature": 0.0, "max_tokens": 1024}  # as `quadrag run` asks a judge

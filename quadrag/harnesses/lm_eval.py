@@ -21,10 +21,11 @@ from lm_eval._cli.utils import MergeDictAction  # type: ignore[import-not-found]
 from lm_eval.api.metrics import mean  # type: ignore[import-not-found]
 from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 
-from quadrag.baselines.runs.files.logs import lm_eval_answer
 from quadrag.errors import QuadragError
-from quadrag.harnesses.examination import Examination, list_settings, record_of
 from quadrag.printing import write
+from quadrag.run.files.logs import lm_eval_answer
+
+from .examination import Examination, list_settings, record_of
 
 _LOGGER = logging.getLogger("lm_eval.quadrag")  # below lm-eval's own, so that it is shown
 

@@ -6,8 +6,9 @@ from typing import Any
 import yaml
 
 from quadrag import catalogue
-from quadrag.baselines.core.benchmark import known, load
-from quadrag.harnesses.examination import Examination, list_configs, list_splits, list_tasks
+from quadrag.benchmark import known, load
+
+from .examination import Examination, list_configs, list_splits, list_tasks
 
 _CLASS = "class: !function quadrag.harnesses.lm_eval.QuadragTask\n"
 _VERSION = {"version": 1.0}

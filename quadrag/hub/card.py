@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.builders import SAMPLE
+from quadrag.data.card_facts import NotHosted, hub_record
 from quadrag.data.files import is_own
 from quadrag.errors import QuadragError
-from quadrag.hub.record import NotHosted, hub_record
 from quadrag.paths import room
 
 SAMPLE_LICENCE = "apache-2.0"

@@ -16,13 +16,14 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.data import builders
+from quadrag.data.card_facts import COUNTED, Family, HubRecord, Rows, features, read_record
 from quadrag.errors import QuadragError, one_line
-from quadrag.hub.card import as_code, fill_template, join_card, list_features, size_category, split_card
-from quadrag.hub.record import COUNTED, Family, HubRecord, Rows, features, read_record
 from quadrag.paths import room
 from quadrag.printing import write
 from quadrag.reading import read_text
 from quadrag.records import write_text
+
+from .card import as_code, fill_template, join_card, list_features, size_category, split_card
 
 _CHARACTERS = 72  # of a text in an example
 _ITEMS = 2  # of a list in an example

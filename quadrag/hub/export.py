@@ -12,8 +12,13 @@ from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data import builders, files
+from quadrag.data.card_facts import NotHosted, hub_record
 from quadrag.errors import QuadragError, one_line
-from quadrag.hub.card import (
+from quadrag.reading import parse_json
+from quadrag.records import write_text
+from quadrag.scratch import scratch
+
+from .card import (
     GROUP_CHARACTERS,
     GROUP_ROWS,
     Part,
@@ -23,11 +28,7 @@ from quadrag.hub.card import (
     make_recipe,
     read_card,
 )
-from quadrag.hub.record import NotHosted, hub_record
-from quadrag.hub.tasks import write_eval_yaml
-from quadrag.reading import parse_json
-from quadrag.records import write_text
-from quadrag.scratch import scratch
+from .tasks import write_eval_yaml
 
 MANIFEST = ".quadrag.json"  # hidden, so that `datasets` takes it for no data: the digest of the inputs, and the splits
 SHARD_BYTES = 500_000_000  # on disk; a shard ends with the row group that reaches it

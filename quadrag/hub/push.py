@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 from quadrag import __version__, catalogue
 from quadrag.errors import QuadragError
-from quadrag.hub.card import list_licences, read_card, split_card
-from quadrag.hub.client import hub_errors, open_client
-from quadrag.hub.export import MANIFEST, ExportPlan, check_licences, holds_other, plan_export, write_export
 from quadrag.paths import cache_dir
+
+from .card import list_licences, read_card, split_card
+from .client import hub_errors, open_client
+from .export import MANIFEST, ExportPlan, check_licences, holds_other, plan_export, write_export
 
 _UNITS = ("*.py", "*.md", "*.txt", "*.yaml")  # what a metric's folder publishes, as in the package
 _BY_THE_HUB = {"dataset": {".gitattributes"}, "space": {".gitattributes", "README.md"}}  # of a new repository

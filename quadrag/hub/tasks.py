@@ -10,9 +10,10 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
+from quadrag.data.card_facts import Headline, hub_record
 from quadrag.errors import one_line
-from quadrag.hub.card import read_card
-from quadrag.hub.record import Headline, hub_record
+
+from .card import read_card
 
 FRAMEWORK = "inspect-ai"
 

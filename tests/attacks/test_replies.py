@@ -10,12 +10,12 @@ import pytest
 import yaml
 from hostile_server import GOOD, KEY, QUERY, SECRETS, HostileServer, fill
 
-from quadrag.baselines.systems.own import OpenQuestion
-from quadrag.baselines.systems.service import RagService
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError, one_line
+from quadrag.systems.own import OpenQuestion
+from quadrag.systems.service import RagService
 
 ROWS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 WELL = {"name": "well", "text": GOOD}

@@ -369,10 +369,10 @@ def make_metrics() -> dict[str, Any]:
 
 def make_retrieval(**only: str) -> dict[str, Any]:
     """Find passages of two corpora for 300 queries each; no door of users leads to a search alone."""
-    from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.core.parts import Retrieval
-    from quadrag.baselines.core.task import open_whole_corpus
-    from quadrag.baselines.retrieval.search import Search
+    from quadrag.benchmark import load
+    from quadrag.loading import open_whole_corpus
+    from quadrag.parts import Retrieval
+    from quadrag.retrieval.search import Search
 
     made = {}
     for benchmark in ("crud_rag",) if only else ("crud_rag", "omnieval"):
@@ -412,10 +412,10 @@ DENSE: dict[str, tuple[str, dict[str, Any]]] = {
 
 def make_graph() -> Any:
     """Call every function of the sample's knowledge graph."""
+    from quadrag.baselines.crag.kg.build import build
+    from quadrag.baselines.crag.kg.graph import Graph
+    from quadrag.baselines.crag.kg.tools import call
     from quadrag.data.files import sample_dir
-    from quadrag.kg.build import build
-    from quadrag.kg.graph import Graph
-    from quadrag.kg.tools import call
 
     calls = json.loads((HERE / "kg_calls.json").read_text(encoding="utf-8"))
     with scratch() as folder:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from chat_server import Rule, asked_of
 
-from quadrag.baselines.construct.crud_rag.recipe import strip_dateline
-from quadrag.baselines.construct.held import language_of
-from quadrag.baselines.systems.extractive import sentences
+from quadrag.baselines.crud_rag.construct.recipe import strip_dateline
+from quadrag.construct.held import language_of
+from quadrag.systems.extractive import sentences
 
 FAULTS = ("elsewhere", "english", "no_passage", "half", "none", "list", "null")
 _MARKS = ("新闻：\n", "Article:\n")

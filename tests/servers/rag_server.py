@@ -16,8 +16,8 @@ from typing import Any
 
 import bm25s
 
-from quadrag.baselines.systems import extractive
 from quadrag.records import Passage
+from quadrag.systems import extractive
 
 CHUNK = 120  # characters of a passage
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from specs import spec_of
 
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import load_questions
+from quadrag.benchmark import load
+from quadrag.loading import load_questions
 from quadrag.records import Question
 
 PROFILES = ("official", "corrected")

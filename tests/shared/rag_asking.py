@@ -2,11 +2,11 @@
 
 from contextlib import closing
 
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.spec import RunSpec
-from quadrag.baselines.systems.own import pose, take_served
-from quadrag.baselines.systems.service import RagService
+from quadrag.benchmark import load
 from quadrag.records import Question
+from quadrag.spec import RunSpec
+from quadrag.systems.own import pose, take_served
+from quadrag.systems.service import RagService
 
 DOCUMENTS = [
     ("d1", "Harbour", "The harbour of Brinmouth was opened in 1884. Its crane was built by the Harrow brothers."),

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.crag.kg.build import build
+from quadrag.baselines.crag.kg.graph import Graph
 from quadrag.data.files import sample_dir
-from quadrag.kg.build import build
-from quadrag.kg.graph import Graph
 
 SOURCE = sample_dir("crag") / "mock_api" / "cragkg"  # upstream's files, of which it is built
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.kg.graph import Graph
 from quadrag.records import Passage
 
+from ..kg.graph import Graph
 from ..language.wording import stems
 
 GRAPH = "kg/"  # what the id of a passage from the graph begins with

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from quadrag.kg.names import normalise
-
+from ..kg.names import normalise
 from ..language.wording import WORDS, is_name_word
 from .calls import Calls, field_text, flatten, format_fact, format_value, truncate
 from .question import MOST, FactQuestion, Words, occurs_in, split_name

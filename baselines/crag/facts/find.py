@@ -4,17 +4,17 @@ CRAG's tasks 2 and 3 give a model such facts in a window of their own (arXiv:240
 are called is not told there, so the choice, `choose_functions`, is ours. Names are searched for, and taken where they
 are the same or stand in the question; results become lines in order of their overlap with the question. Nothing is
 computed from them: a sum or a difference is the model's work. What lies after the question is hidden by the graph
-that the caller passes (`quadrag.kg.clock.at`).
+that the caller passes (`quadrag.baselines.crag.kg.clock.at`).
 """
 
 import re
 from dataclasses import replace
 
-from quadrag.kg.clock import parse
-from quadrag.kg.graph import Graph
-from quadrag.kg.tools import FUNCTIONS
 from quadrag.records import Passage
 
+from ..kg.clock import parse
+from ..kg.graph import Graph
+from ..kg.tools import FUNCTIONS
 from ..language.dates import find_dates, find_spans
 from ..language.entities import Entities
 from ..language.wording import WORDS, expand_query

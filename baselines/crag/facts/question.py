@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from quadrag.kg.names import normalise
-
+from ..kg.names import normalise
 from ..language.entities import Entities
 from ..language.wording import JOINING, is_name_word
 

@@ -14,9 +14,9 @@ from typing import Any
 import json_repair
 
 from quadrag.metrics._shared.slots import fill
+from quadrag.prompts import Prompts
 from quadrag.records import Question
 
-from ...core.prompts import Prompts
 from .dates import MOST, find_dates, find_times
 from .wording import WORDS
 

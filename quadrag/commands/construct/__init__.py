@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.commands.construct import judge, review
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import wrap, write
 from quadrag.progress import say
+
+from ..shared import options
+from . import judge, review
 
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1",
@@ -58,11 +59,11 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.recipe in OTHERS:
         return int(OTHERS[arguments.recipe].run(arguments))
-    from quadrag.baselines.construct.account import RULES, tell_calls, tell_splits, tell_steps
-    from quadrag.baselines.construct.construct import Request, construct
-    from quadrag.baselines.construct.recipe import load
-    from quadrag.baselines.construct.steps import Maker
     from quadrag.chat.prices import Prices
+    from quadrag.construct.account import RULES, tell_calls, tell_splits, tell_steps
+    from quadrag.construct.construct import Request, construct
+    from quadrag.construct.recipe import load
+    from quadrag.construct.steps import Maker
 
     recipe = load(arguments.recipe)
     if bool(recipe.by_rule) == (arguments.llm is not None):
@@ -88,10 +89,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _open_models(arguments: argparse.Namespace) -> Any:
-    from quadrag.baselines.core.parts import validate
-    from quadrag.baselines.core.spec import RunSpec
-    from quadrag.baselines.runs.models import open_models
-    from quadrag.commands.shared.session import call_policy
+    from quadrag.parts import validate
+    from quadrag.run.models import open_models
+    from quadrag.spec import RunSpec
+
+    from ..shared.session import call_policy
 
     if arguments.llm is None:
         return contextlib.nullcontext()
@@ -101,10 +103,10 @@ def _open_models(arguments: argparse.Namespace) -> Any:
 
 
 def _estimate(request: Any) -> None:
-    from quadrag.baselines.construct.account import tell_steps
-    from quadrag.baselines.construct.construct import estimate
-    from quadrag.baselines.reporting.table import Cell, Grid, Line
-    from quadrag.baselines.reporting.text import print_grids
+    from quadrag.construct.account import tell_steps
+    from quadrag.construct.construct import estimate
+    from quadrag.reporting.table import Cell, Grid, Line
+    from quadrag.reporting.text import print_grids
 
     stages, begin, requests = estimate(request)
     write(*tell_steps(stages), "", f"{begin:,} documents or templates to make questions from")

@@ -10,8 +10,9 @@ Needs the extra `judge`.
 import argparse
 from pathlib import Path
 
-from quadrag.commands.shared import options
 from quadrag.printing import write
+
+from ..shared import options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,11 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.construct.judge.training import CERTIFICATE, Settings, make_judge, tabulate_printed
-    from quadrag.baselines.judges.known import open_labels
-    from quadrag.baselines.judges.notes import describe_labels, tabulate
-    from quadrag.baselines.reporting.text import print_grids
     from quadrag.chat.ledger import Ledger
+    from quadrag.construct.judge.training import CERTIFICATE, Settings, make_judge, tabulate_printed
+    from quadrag.judges.known import open_labels
+    from quadrag.judges.notes import describe_labels, tabulate
+    from quadrag.reporting.text import print_grids
 
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
     named = ("rank", "rate", "passes", "batch", "longest", "seed")

@@ -9,10 +9,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.progress import say
+
+from ..shared import options
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.construct.review import outcome
-    from quadrag.baselines.construct.review.items import load, sample
+    from quadrag.construct.review import outcome
+    from quadrag.construct.review.items import load, sample
 
     dataset = arguments.dataset
     review, items = load(dataset)
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             out, splits = outcome.write_human(dataset, review, grades, decided)
             write(*(f"{name}: {n} questions" for name, n in splits.items()), "", out)
     else:
-        from quadrag.baselines.construct.review.page import review_items
+        from quadrag.construct.review.page import review_items
 
         if not arguments.annotator:
             raise QuadragError("the page does not know who grades; name yourself with --annotator NAME")
@@ -68,7 +69,7 @@ def serve(arguments: argparse.Namespace, page: Any, what: str, then: str) -> Non
     """Serve a page of so many items until Ctrl-C, and say what comes then."""
     import webbrowser
 
-    from quadrag.baselines.page.labelling import open_server
+    from quadrag.reporting.page.labelling import open_server
 
     with open_server(page, arguments.port) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}"

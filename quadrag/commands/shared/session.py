@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import wrap, write
 from quadrag.progress import say
+
+from . import options
 
 # Where in a spec an argument stands; those of the retrieval stand there under their own names.
 _PLACES = {
@@ -30,14 +31,14 @@ _PLACES = {
 
 def read_file(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what the file of --spec says; nothing where there is none."""
-    from quadrag.baselines.core.spec import read_spec
+    from quadrag.spec import read_spec
 
     return read_spec(arguments.spec) if getattr(arguments, "spec", None) else {}
 
 
 def partial_spec(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the partial spec that the arguments of a command say, over that of the file that they name."""
-    from quadrag.baselines.core.spec import merge
+    from quadrag.spec import merge
 
     said: dict[str, Any] = {"options": dict(arguments.option)} if arguments.option else {}
     for name, (*above, last) in _PLACES.items():
@@ -55,8 +56,8 @@ def add_judges(arguments: argparse.Namespace, partial: dict[str, Any], benchmark
 
     What the file says of a judge, as its name or its sampling, holds for the one that is named in its place.
     """
-    from quadrag.baselines.core.spec import merge
-    from quadrag.baselines.runs.plan import plan_judges
+    from quadrag.run.plan import plan_judges
+    from quadrag.spec import merge
 
     below = partial.get("judges", [])
     if not isinstance(below, list) or not all(isinstance(judge, dict) for judge in below):
@@ -76,9 +77,9 @@ def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     """Return how models are called, of the arguments of a command; noted in an `Estimate`, none is."""
     from dataclasses import fields
 
-    from quadrag.baselines.judges.certificate import read_certificates
     from quadrag.chat.policy import CallPolicy, read_calls
     from quadrag.chat.prices import Budget, Prices
+    from quadrag.judges.certificate import read_certificates
     from quadrag.trust import Trust
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}
@@ -115,8 +116,8 @@ def print_results(
     arguments: argparse.Namespace, stdout: IO[str], folder: Path | None, results: Sequence[Any], grids: Sequence[Any]
 ) -> None:
     """Print what runs came to as tables or as JSON, where those of several benchmarks are a list."""
-    from quadrag.baselines.reporting.json_report import describe_results
     from quadrag.records import dumps
+    from quadrag.reporting.json_report import describe_results
 
     if not arguments.json:
         print_tables(arguments, grids, verbose=arguments.verbose)
@@ -133,14 +134,14 @@ def print_tables(
     arguments: argparse.Namespace, grids: Sequence[Any], verbose: bool = False, file: IO[str] | None = None
 ) -> None:
     """Print tables in the language of the labels."""
-    from quadrag.baselines.reporting.text import print_grids
+    from quadrag.reporting.text import print_grids
 
     print_grids(grids, file, verbose, arguments.labels)
 
 
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, what they cost, and whose kept replies were used."""
-    from quadrag.baselines.reporting.facts import tell_calls
+    from quadrag.reporting.facts import tell_calls
 
     if lines := tell_calls(results):
         write("", *(part for line in lines for part in wrap(line, 80)))
@@ -148,17 +149,17 @@ def print_calls(results: Sequence[Any]) -> None:
 
 def start_estimate(arguments: argparse.Namespace) -> Any:
     """Return an empty `Estimate`, in which calls are noted in place of being made; None where none is asked for."""
-    from quadrag.baselines.systems.tokens import find_counting
     from quadrag.chat.estimate import Estimate
+    from quadrag.systems.tokens import find_counting
 
     return Estimate(find_counting) if arguments.estimate else None
 
 
 def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
     """Print what was noted."""
-    from quadrag.baselines.reporting.estimated import describe_estimate, tabulate_estimate
     from quadrag.chat.prices import Prices
     from quadrag.records import dumps
+    from quadrag.reporting.estimated import describe_estimate, tabulate_estimate
 
     if arguments.json:
         write(dumps(describe_estimate(estimate)), file=stdout)
@@ -172,7 +173,7 @@ def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[
 
     A program sees no table, and so reads here what is invalid; that a judge is dead a table says too.
     """
-    from quadrag.baselines.reporting.messages import say_invalid
+    from quadrag.reporting.messages import say_invalid
 
     failures = [f"{place}: {why}" for result in results for place, why in result.run.failures.items()]
     unread = sum(result.run.failed_verdicts for result in results)

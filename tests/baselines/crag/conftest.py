@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from quadrag.kg.graph import Graph
+from quadrag.baselines.crag.kg.graph import Graph
 
 
 @pytest.fixture

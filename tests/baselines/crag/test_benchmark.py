@@ -9,15 +9,15 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from quadrag.baselines.core.parts import Conditions
-from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.task import script_options
 from quadrag.baselines.crag import benchmark as crag
 from quadrag.baselines.crag.finder import fill, windows
-from quadrag.baselines.runs.plan import recipes
 from quadrag.data.builders import open_builder
 from quadrag.errors import QuadragError
+from quadrag.loading import script_options
+from quadrag.parts import Conditions
+from quadrag.prompts import load_prompts
 from quadrag.records import Passage
+from quadrag.run.plan import recipes
 
 PROMPTS = load_prompts("crag")
 

@@ -24,14 +24,14 @@ from quadrag.baselines.crag.facts.encyclopedia import strip_markup
 from quadrag.baselines.crag.facts.find import choose_functions, find_facts, make_calls
 from quadrag.baselines.crag.facts.question import match_names, occurs_in, split_name
 from quadrag.baselines.crag.finder import fill
+from quadrag.baselines.crag.kg.build import build
+from quadrag.baselines.crag.kg.clock import at
+from quadrag.baselines.crag.kg.graph import Graph
+from quadrag.baselines.crag.kg.tools import FUNCTIONS
 from quadrag.baselines.crag.language.entities import DOMAINS, Entities
 from quadrag.baselines.crag.language.wording import expand_query, stem, stems
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
-from quadrag.kg.build import build
-from quadrag.kg.clock import at
-from quadrag.kg.graph import Graph
-from quadrag.kg.tools import FUNCTIONS
 
 LATE = "03/20/2024, 10:00:00 PT"
 CASES = [json.loads(line) for line in Path(__file__).with_name("facts.jsonl").read_text("utf-8").splitlines()]

@@ -8,9 +8,9 @@ from chat_server import Rule
 from crag_runs import SAMPLE, lines, questions
 from specs import spec_file
 
-from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.crag.language.entities import PROMPT_SCHEMA
 from quadrag.baselines.crag.scripted import SampleEntities
+from quadrag.results.record import read_run
 
 ENTITIES = json.dumps({"domain": "music", "artists": ["Idra Vanleer"]})
 ASKED = PROMPT_SCHEMA[:60]  # what a request for entities holds

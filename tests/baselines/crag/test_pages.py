@@ -22,8 +22,8 @@ def test_the_sentences_most_like_the_question_fill_the_window(cli):
     assert len(found) == 3
     builder, _ = open_builder("crag", "task_1_2", "sample", None, "public")
     data = {row["id"]: row for row in rows(builder, "public")}
-    from quadrag.baselines.crag.webpage import locate_sentences
-    from quadrag.baselines.retrieval.encoder import Encoder
+    from quadrag.retrieval.encoder import Encoder
+    from quadrag.retrieval.webpage import locate_sentences
 
     encoder = Encoder("all-MiniLM-L6-v2")
     for row in found:

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from chat_server import ChatServer, Rule
 
-from quadrag.baselines.core.prompts import load_prompts
 from quadrag.errors import QuadragError
+from quadrag.prompts import load_prompts
 from quadrag.records import read_jsonl
 
 SAMPLE = ("crag", "task_1_2", "--data-dir", "sample", "--split", "public", "--ledger", "L")

@@ -10,7 +10,7 @@ import yaml
 from crag_files import lines, put, record
 from crag_runs import private
 
-from quadrag.baselines.runs.plan import recipes
+from quadrag.run.plan import recipes
 
 
 def test_a_recipe_of_a_table_runs_the_four_settings_with_its_windows(cli, server):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.baselines.crag import webpage
+from quadrag.retrieval import webpage
 
 PAGE = """<!doctype html><html><head><title>The  Bridge</title><style>p{color:red}</style>
 <script>var hidden = "secret";</script></head><body><nav>Home</nav><!-- a remark -->

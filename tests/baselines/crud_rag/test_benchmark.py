@@ -2,10 +2,10 @@
 
 import pytest
 
-from quadrag.baselines.core.parts import Conditions
-from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder, rows
+from quadrag.parts import Conditions
+from quadrag.prompts import load_prompts
 from quadrag.records import Passage
 
 TASKS = [config for config, _ in crud_rag.campaign()]

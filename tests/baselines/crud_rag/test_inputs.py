@@ -7,9 +7,9 @@ import pytest
 from altered_runs import alter
 from specs import spec_file, spec_of
 
-from quadrag.baselines.core.parts import Retrieval
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
+from quadrag.parts import Retrieval
 
 
 def questions(config, **options):

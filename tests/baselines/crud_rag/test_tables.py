@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from quadrag.baselines.crud_rag.tables import tabulate
-from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.runs.plan import recipes, recipes_of_table
+from quadrag.run.finished import read_runs
+from quadrag.run.plan import recipes, recipes_of_table
 
 
 def table(out: str, title: str) -> list[str]:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from quadrag.baselines.core.parts import Conditions
-from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.omnieval import benchmark as omnieval
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
+from quadrag.parts import Conditions
+from quadrag.prompts import load_prompts
 from quadrag.records import Passage, Question
 
 PROMPTS = load_prompts("omnieval")

@@ -7,7 +7,7 @@ import yaml
 from chat_server import Rule
 from omnieval_runs import SAMPLE, narrow
 
-from quadrag.baselines.runs.plan import recipes
+from quadrag.run.plan import recipes
 
 
 def test_a_recipe_of_a_row_without_passages_runs_as_the_authors_did(house):

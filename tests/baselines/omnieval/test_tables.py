@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from specs import record_of
 
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.spec import Replica
 from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matrix_grids, tabulate
-from quadrag.baselines.reporting.names import name_model
-from quadrag.baselines.reporting.published import read_published
-from quadrag.baselines.results.run import Result
-from quadrag.baselines.results.score import Score
+from quadrag.benchmark import load
 from quadrag.data.builders import open_builder, rows
+from quadrag.reporting.names import name_model
+from quadrag.reporting.published import read_published
+from quadrag.results.run import Result
+from quadrag.results.score import Score
+from quadrag.spec import Replica
 
 
 def score(place: str, value: float | None = 0.5, key: str = "acc", **more: Any) -> Score:

@@ -3,9 +3,9 @@
 import pytest
 import yaml
 
-from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.rgb import benchmark as rgb
 from quadrag.errors import QuadragError
+from quadrag.prompts import load_prompts
 from quadrag.records import Passage, Question
 
 # specs of the protocol: the phrases that the rules match on.

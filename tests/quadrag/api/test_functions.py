@@ -18,8 +18,8 @@ from own_system import SUMMARY, items, measure, slowly
 from specs import spec_of
 
 import quadrag
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import load_questions
+from quadrag.benchmark import load
+from quadrag.loading import load_questions
 from quadrag.records import read_jsonl
 
 RGB = ("rgb", "noise_robustness_en")

@@ -16,9 +16,9 @@ from rag_server import RagServer, Rule
 from specs import spec_of
 
 import quadrag
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import load_questions
+from quadrag.benchmark import load
 from quadrag.cli import main
+from quadrag.loading import load_questions
 from quadrag.passages import read_passages
 from quadrag.reading import Unreadable
 from quadrag.records import Passage, read_jsonl

@@ -12,9 +12,9 @@ import pandas
 import pytest
 
 import quadrag
-from quadrag.baselines.core.run_record import read_run, sha256
 from quadrag.cli import main
 from quadrag.errors import GateFailed
+from quadrag.results.record import read_run, sha256
 
 RGB = ("rgb", "noise_robustness_en")
 pytestmark = pytest.mark.filterwarnings("ignore:INVALID")

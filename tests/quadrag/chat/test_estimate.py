@@ -5,10 +5,10 @@ from decimal import Decimal
 import pytest
 from chat_server import chats
 
-from quadrag.baselines.systems.completions import CompletionsTransport
 from quadrag.chat.client import ChatClient
 from quadrag.chat.estimate import Estimate, StandIn
 from quadrag.chat.prices import Prices
+from quadrag.systems.completions import CompletionsTransport
 
 RATE = Prices({"m": {"input": 2_000_000, "output": 3_000_000}}).rate("m")
 LETTERS = "by letters"

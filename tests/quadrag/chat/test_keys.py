@@ -7,13 +7,13 @@ from contextlib import closing
 import pytest
 from chat_server import ChatServer, Rule, chats
 
-from quadrag.baselines.systems.completions import CompletionsTransport
-from quadrag.baselines.systems.own import OpenQuestion
-from quadrag.baselines.systems.service import RagService
 from quadrag.chat.client import ChatClient
 from quadrag.chat.keys import Keys, find_keys
 from quadrag.chat.spec import Spec, page_url, parse_spec
 from quadrag.errors import QuadragError
+from quadrag.systems.completions import CompletionsTransport
+from quadrag.systems.own import OpenQuestion
+from quadrag.systems.service import RagService
 
 KEY = "sk-0123456789abcdef"
 DEPLOYMENT, VERSION = "/openai/deployments/x", "?api-version=2024-06-01"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tiny_models import make_chat_model
 
-from quadrag.baselines.systems.completions import CompletionsTransport
 from quadrag.chat.client import ChatClient, Reply
 from quadrag.chat.ledger import Ledger
+from quadrag.systems.completions import CompletionsTransport
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra: local)")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: local)")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer
 
-from quadrag.baselines.runs.plan import recipes
 from quadrag.commands import NAMES
+from quadrag.run.plan import recipes
 
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 CONFIG = ("run", "rgb", "negative_rejection_en")

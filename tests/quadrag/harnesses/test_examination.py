@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from quadrag import catalogue
-from quadrag.baselines.core.benchmark import load
+from quadrag.benchmark import load
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination

@@ -15,13 +15,13 @@ from harness_replies import ASKED, PROFILES, questions
 from specs import spec_of
 
 from quadrag import catalogue
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import load_questions
-from quadrag.baselines.runs.files.logs import read_inspect_log
+from quadrag.benchmark import load
 from quadrag.cli import main
 from quadrag.errors import QuadragError
+from quadrag.loading import load_questions
 from quadrag.metric_record import show_key
 from quadrag.records import read_jsonl
+from quadrag.run.files.logs import read_inspect_log
 
 pytest.importorskip("inspect_ai", reason="Inspect is not installed; pip install '.[harness]'")
 IDS = [f"{b}-{c}" for b, c, _, _ in ASKED]

@@ -14,12 +14,12 @@ from chat_server import ChatServer, Rule
 from harness_replies import ASKED, PROFILES, questions
 from specs import spec_of
 
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import load_questions
-from quadrag.baselines.runs.files.answers import lines
+from quadrag.benchmark import load
 from quadrag.cli import main
 from quadrag.harnesses.examination import Examination
+from quadrag.loading import load_questions
 from quadrag.records import read_jsonl
+from quadrag.run.files.answers import lines
 
 pytest.importorskip("lm_eval", reason="lm-eval is not installed; pip install '.[harness]'")
 NO_CONTENT = "[no content]"

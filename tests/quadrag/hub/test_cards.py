@@ -12,14 +12,14 @@ import pytest
 from huggingface_hub import DatasetCard
 
 from quadrag import __version__, catalogue
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.parts import Conditions
+from quadrag.benchmark import load
 from quadrag.commands.shared.parser import build_parser
 from quadrag.data import builders, files
+from quadrag.data.card_facts import hub_record
 from quadrag.data.download import RemoteFile, fault
 from quadrag.hub.card import split_card
 from quadrag.hub.cards import main
-from quadrag.hub.record import hub_record
+from quadrag.parts import Conditions
 
 CARDS = Path(__file__).parents[3] / "hub_cards"
 BENCHMARKS = sorted(catalogue.benchmarks())

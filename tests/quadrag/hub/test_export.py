@@ -13,12 +13,12 @@ from exported import copy_sample, files_below
 
 from quadrag import catalogue
 from quadrag.data import builders
+from quadrag.data.card_facts import hub_record
 from quadrag.data.files import sample_dir
 from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
 from quadrag.hub.card import split_card, strip_place
 from quadrag.hub.export import MANIFEST, export, write_split
-from quadrag.hub.record import hub_record
 
 BENCHMARKS = sorted(catalogue.benchmarks())
 CARDS = Path(__file__).parents[3] / "hub_cards"

@@ -11,15 +11,15 @@ from altered_runs import alter
 from hub_recorder import Recorder
 
 from quadrag import catalogue
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.parts import Conditions
-from quadrag.baselines.reporting.hub import hide_places, plan_results
+from quadrag.benchmark import load
 from quadrag.cli import main
+from quadrag.data.card_facts import hub_record
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import list_configs
-from quadrag.hub.record import hub_record
 from quadrag.hub.tasks import list_hub_tasks, write_eval_yaml
+from quadrag.parts import Conditions
 from quadrag.paths import room
+from quadrag.reporting.hub import hide_places, plan_results
 
 ORG, MODEL = "quadrag-test", "ann/model"
 NOISE = ".eval_results/quadrag-rgb-noise_robustness_en_noise_40.yaml"

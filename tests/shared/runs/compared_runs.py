@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from specs import record_of
 
-from quadrag.baselines.core.benchmark import Stratum
-from quadrag.baselines.results.run import Asked, Result
-from quadrag.baselines.results.score import Score, Status
+from quadrag.benchmark import Stratum
+from quadrag.results.run import Asked, Result
+from quadrag.results.score import Score, Status
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
 RGB_SPLITS = ["noise_0", "noise_20", "noise_40"]

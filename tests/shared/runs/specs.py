@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.core.parts import Retrieval
-from quadrag.baselines.core.run_record import RunRecord
-from quadrag.baselines.core.spec import RunSpec
+from quadrag.parts import Retrieval
+from quadrag.results.record import RunRecord
+from quadrag.spec import RunSpec
 
 
 def spec_file(**said: Any) -> tuple[str, str]:

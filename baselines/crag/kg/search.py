@@ -1,0 +1,195 @@
+"""Fuzzy search over names: the scores of rank_bm25's `BM25Okapi` to the bit, from an inverted index in SQLite.
+
+Robertson & Sparck Jones' idf, floored as rank_bm25 0.2.2 does (a negative one becomes `EPSILON` times the mean), and
+Okapi's term weight with k1 1.5 and b 0.75. The sums run in the order of the query's terms, in float64, so that no bit
+differs. The variant `music` is that of upstream's music domain: terms with an idf of 4 or less are deleted.
+"""
+
+import math
+import sqlite3
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quadrag.errors import QuadragError
+
+from .names import terms
+
+K1 = 1.5
+B = 0.75
+EPSILON = 0.25
+MUSIC_LEAST_IDF = 4.0  # a term must be above it
+_ABOVE_ZERO = math.ulp(0.0)
+_FEW = 16  # lists this many times shorter than the names are merged; others are added up in an array over all names
+
+Variant = Literal["okapi", "music"]
+Ties = Literal["last", "first", "reached"]
+
+
+class _Term(NamedTuple):
+    idf: float
+    ids: NDArray[np.int32]
+    codes: NDArray[np.unsignedinteger[Any]]
+
+
+def write(
+    connection: sqlite3.Connection,
+    name: str,
+    names: Iterable[str],
+    variant: Variant = "okapi",
+    ties: Ties | None = None,
+) -> None:
+    """Write the index of names into the tables `name`_terms and `name`_index; the caller commits.
+
+    `ties`: order of equal scores: ``last`` index first, ``first`` index first, or as ``reached`` by going through the
+    names of the query's first term, then the second's; by default ``last``, for music ``reached``.
+    """
+    _check(name)
+    numbers: dict[str, int] = {}  # in the order of first occurrence, which is that of rank_bm25's sum
+    pairs: dict[tuple[int, int], int] = {}  # (occurrences in a name, length of the name) to a code
+    of_term, of_name, of_pair = array("i"), array("i"), array("i")
+    size = total = 0
+    for index, text in enumerate(names):
+        words = terms(text)
+        size, total = index + 1, total + len(words)
+        for word, count in Counter(words).items():
+            of_term.append(numbers.setdefault(word, len(numbers)))
+            of_name.append(index)
+            of_pair.append(pairs.setdefault((count, len(words)), len(pairs)))
+    weights = _weights(pairs, total / size) if pairs else np.zeros(0)
+    codes = np.asarray(of_pair).astype(np.min_scalar_type(max(len(pairs) - 1, 0)).newbyteorder("<"))
+    owner = np.asarray(of_term)
+    frequencies = np.bincount(owner, minlength=len(numbers))
+    idfs = _idfs(frequencies.tolist(), size, variant)
+    order = np.argsort(owner, kind="stable")
+    ends = np.cumsum(frequencies)
+    ids, codes = np.asarray(of_name)[order].astype("<i4"), codes[order]
+
+    def lines() -> Iterable[tuple[bytes, float, bytes, bytes]]:
+        for word in sorted(numbers):
+            number = numbers[word]
+            if idfs[number]:
+                part = slice(ends[number] - frequencies[number], ends[number])
+                # Bytes: a name may hold half a surrogate pair, which SQLite's text cannot.
+                key = word.encode("utf-8", "surrogatepass")
+                yield key, idfs[number], ids[part].tobytes(), codes[part].tobytes()
+
+    for part in ("terms", "index"):
+        connection.execute(f"DROP TABLE IF EXISTS {name}_{part}")
+    connection.execute(
+        f"CREATE TABLE {name}_terms (term BLOB PRIMARY KEY, idf REAL, ids BLOB, codes BLOB) WITHOUT ROWID"
+    )
+    connection.executemany(f"INSERT INTO {name}_terms VALUES (?, ?, ?, ?)", lines())
+    connection.execute(f"CREATE TABLE {name}_index (size INTEGER, ties TEXT, width INTEGER, weights BLOB)")
+    ties = ties or ("reached" if variant == "music" else "last")
+    row = (size, ties, codes.itemsize, weights.astype("<f8").tobytes())
+    connection.execute(f"INSERT INTO {name}_index VALUES (?, ?, ?, ?)", row)
+
+
+def _check(name: str) -> None:
+    if not (name.isidentifier() and name.isascii()):
+        raise ValueError(f"the index is named {name!r}; expected an identifier")
+
+
+def _weights(pairs: Iterable[tuple[int, int]], mean_length: float) -> NDArray[np.float64]:
+    count, length = np.array(list(pairs), dtype=np.int64).T
+    return np.asarray(count * (K1 + 1) / (count + K1 * (1 - B + B * length / mean_length)))
+
+
+def _idfs(frequencies: list[int], size: int, variant: Variant) -> list[float]:
+    """One idf per term from the number of names that hold it; 0 for a term that finds nothing."""
+    known: dict[int, float] = {}
+    for frequency in frequencies:
+        if frequency not in known:
+            known[frequency] = math.log(size - frequency + 0.5) - math.log(frequency + 0.5)
+    if variant == "music":
+        return [idf if (idf := known[frequency]) > MUSIC_LEAST_IDF else 0.0 for frequency in frequencies]
+    total = 0.0
+    for frequency in frequencies:  # not sum(), which is compensated from Python 3.12 on
+        total += known[frequency]
+    floor = EPSILON * (total / len(frequencies)) if frequencies else 0.0
+    return [floor if (idf := known[frequency]) < 0 else idf for frequency in frequencies]
+
+
+class Search:
+    """Searches one index; opening reads a few hundred bytes, a search the terms of its query."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str) -> None:
+        """Open the index that `write` put under `name`, for one thread at a time; QuadragError where there is none."""
+        _check(name)
+        try:
+            row = connection.execute(f"SELECT size, ties, width, weights FROM {name}_index").fetchone()
+        except sqlite3.OperationalError as error:
+            raise QuadragError(
+                f"no search index {name!r} in the knowledge graph ({error}); build it again: quadrag kg build"
+            ) from None
+        self._connection = connection
+        self._statement = f"SELECT idf, ids, codes FROM {name}_terms WHERE term = ?"
+        self._size, self._ties = int(row[0]), str(row[1])
+        self._code = np.dtype(f"<u{row[2]}")
+        self._weights: NDArray[np.float64] = np.frombuffer(row[3], dtype="<f8")
+
+    def __len__(self) -> int:
+        """Return the number of names."""
+        return self._size
+
+    def find(self, query: str, limit: int = 10) -> list[tuple[int, float]]:
+        """Return the indices and scores of the at most `limit` best names, best first, but for scores of 0.
+
+        A repeated term counts as often as it stands there; a score is negative only where most names share most of
+        their terms.
+        """
+        words = terms(query)
+        known = {word: term for word in dict.fromkeys(words) if (term := self._term(word))}
+        asked = [known[word] for word in words if word in known]
+        if not asked or limit < 1:
+            return []
+        ids, scores = self._scores(asked)
+        zeros = 0
+        if any(term.idf < 0 for term in asked):
+            near = np.flatnonzero(scores)
+            zeros = self._size - len(near)  # they take places in the ranking, before what is below, but are not shown
+        else:
+            near = np.flatnonzero(scores >= self._least(list(known.values()), ids, scores, limit))
+        scores, ids = scores[near], near if ids is None else ids[near]
+        order = np.lexsort((*self._order(ids, asked), -scores))
+        above, below = order[scores[order] > 0][:limit], order[scores[order] < 0]
+        best = np.concatenate([above, below[: max(limit - len(above) - zeros, 0)]])
+        return list(zip(ids[best].tolist(), scores[best].tolist(), strict=True))
+
+    def _term(self, word: str) -> _Term | None:
+        row = self._connection.execute(self._statement, (word.encode("utf-8", "surrogatepass"),)).fetchone()
+        return _Term(row[0], np.frombuffer(row[1], "<i4"), np.frombuffer(row[2], self._code)) if row else None
+
+    def _scores(self, asked: list[_Term]) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
+        if sum(len(term.ids) for term in asked) * _FEW < self._size:
+            ids = np.unique(np.concatenate([term.ids for term in asked]))
+            scores = np.zeros(len(ids))
+        else:
+            ids, scores = None, np.zeros(self._size)
+        for term in asked:
+            at = term.ids if ids is None else np.searchsorted(ids, term.ids)
+            scores[at] += (term.idf * self._weights)[term.codes]
+        return ids, scores
+
+    def _least(self, known: list[_Term], ids: NDArray[Any] | None, scores: NDArray[np.float64], limit: int) -> float:
+        """A score above 0 that the best `limit` names reach; near the last of theirs, so that few others reach it."""
+        enough = [term.ids for term in known if len(term.ids) >= limit]
+        if not enough:
+            return _ABOVE_ZERO
+        rarest = min(enough, key=len)
+        theirs = scores[rarest if ids is None else np.searchsorted(ids, rarest)]
+        return float(np.partition(theirs, -limit)[-limit])
+
+    def _order(self, ids: NDArray[Any], asked: list[_Term]) -> tuple[NDArray[Any], ...]:
+        """Keys that put names of equal score in order, the last key first."""
+        if self._ties != "reached":
+            return (ids if self._ties == "first" else -ids,)
+        reached = np.full(len(ids), len(asked))
+        for number, term in reversed(list(enumerate(asked))):
+            reached[np.isin(ids, term.ids, assume_unique=True)] = number
+        return ids, reached

@@ -1,0 +1,384 @@
+"""Single questions of a run with all that belongs to them: read, selected, and the metric that says which are wrong.
+
+`question_text.py` and the page draw them, and what is selected is the same in both.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quadrag.benchmark import load
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.loading import load_questions
+from quadrag.metric_record import is_called, metric_record, name_together
+from quadrag.records import Key, Passage, Question, document_id, read_jsonl
+from quadrag.results.compare import find_doubt, list_gains
+from quadrag.results.items import FAILED, is_ruled, read_items, short_of
+from quadrag.results.note import Note, NoteCode
+from quadrag.results.record import RunRecord
+from quadrag.results.run import PROFILES, Result, own_profile
+from quadrag.results.score import Status, record_of
+from quadrag.results.selection import pick_headlines
+from quadrag.run import retrieve
+from quadrag.run.folder import RETRIEVED, VERDICTS
+from quadrag.run.questions import digest_each
+from quadrag.scoring.served import match_gold, read_gold
+from quadrag.spec import RAG
+from quadrag.stats import NOT_APPLICABLE
+from quadrag.systems.own import as_served
+
+from .cells import format_value
+from .messages import ENGLISH, say_item, translate
+
+BY_RULE = "decided by rule, without the judge"
+
+
+class ItemFilter(NamedTuple):
+    """Which items of a run are meant: those to which all that is given applies."""
+
+    ident: str | None = None  # the id of a question
+    wrong: bool = False  # whose value of a metric is not the best one, the worst first
+    unscored: bool = False  # without a value of some metric that applies to them, what failed first
+    metric: str | None = None  # what says that one is wrong, as ``rouge_l``; that of `find_metric` when None
+    split: str | None = None
+    profile: str | None = None  # whose values say so; the run's own when None
+
+
+@dataclass(slots=True)
+class QuestionInfo:
+    """One answer of a run with all that belongs to it."""
+
+    question: Question  # with its gold
+    answer: str | None
+    sample: int  # which answer to the question it is, from 0
+    passages: Sequence[Passage]  # those that were shown or found
+    # Which of the benchmark's documents each is of, None where it is none; None where the search was not measured.
+    documents: Sequence[str | None] | None
+    missed: Mapping[str, str]  # the texts, as far as they are known, of the gold documents that none of them is of
+    scored: str  # what is scored of the answer, "" where that is the whole
+    failure: str  # what went wrong where there is no answer or a part of one, "" where nothing is known
+    values: Mapping[str, Mapping[str, Any]]  # by metric, as `read_items` has them
+    judged: Sequence[tuple[str, str, str]]  # by which metric a judge was asked, what, and what it said
+    run: RunRecord
+
+    def explain(self, language: str = ENGLISH) -> dict[str, str]:
+        """Say why metrics have no value of their own, or that a rule decided it."""
+        said = {}
+        for name, entry in self.values.items():
+            reasons = (entry.get("reason") or {}).items()
+            answered = self.answer is not None
+            texts = {of: say_item(name, why, self.run, answered, language) for of, why in reasons}
+            if all(is_ruled(entry, of) for of in PROFILES):
+                said[name] = translate(BY_RULE, language)
+            elif texts:
+                said[name] = by_profile({of: translate(text, language) for of, text in texts.items()}, language)
+        return said
+
+
+class RunReader:
+    """A run's folder read together with its benchmark's data."""
+
+    def __init__(self, folder: Path, result: Result, data_dir: str | None = None) -> None:
+        """Load questions and passages; `data_dir` says where the data are now, None: where they were.
+
+        Raises:
+            QuadragError: the data are not there any more, or are other ones.
+        """
+        self.folder, self.result, self.run = folder, result, result.run
+        self.items = read_items(result)
+        self.benchmark = load(self.run.benchmark)
+        if self.run.retriever == RAG:
+            self.benchmark = as_served(self.benchmark)
+        known = self.benchmark.options
+        self.task = self.run.spec.changed(
+            split=self.run.splits[0] if len(self.run.splits) == 1 else None,
+            data_dir=data_dir or self.run.spec.data_dir,
+            options={  # less those of files, which `run.json` names by their content
+                name: value
+                for name, value in self.run.spec.options.items()
+                if not isinstance(value, Mapping) and (name not in known or known[name].check is None)
+            },
+        )
+        keys, asked = {_key(row) for row in result.items}, result.asked
+        there = [question for question in load_questions(self.task, self.benchmark)[0] if question.key in keys]
+        changed = any(key in asked and asked[key].sha256 != digest for key, digest in digest_each(there).items())
+        if changed or len(there) < len(keys):
+            raise QuadragError(f"the data of {self.run.benchmark} are not those that {folder} was made on")
+        self.questions = {question.key: question for question in there}
+        self.passages: dict[Key, Sequence[Passage]] = {question.key: question.passages for question in there}
+        if (folder / RETRIEVED).exists():
+            self.passages |= retrieve.read(folder / RETRIEVED, there)
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """All metrics, as items name them."""
+        return list(dict.fromkeys(name for row in self.items for name in _values(row)))
+
+    @cached_property
+    def headlines(self) -> list[str]:
+        """The metrics that a summary shows, as items name them."""
+        rows = pick_headlines(self.result.scores, PROFILES[0])
+        names = dict.fromkeys(score.key.name for score in rows)
+        return [name for name in names if name in self.metrics]
+
+    @cached_property
+    def invalid(self) -> set[str]:
+        """The metrics of which too many items failed, by the profile that the run is shown by."""
+        invalid = [score for score in self.result.scores if score.status is Status.INVALID]
+        return {score.key.name for score in invalid if score.profile == self.run.profile}
+
+    @cached_property
+    def judged(self) -> dict[tuple[Key, int], list[tuple[str, str, str]]]:
+        """What judges were asked of each answer and said, by metric, and by judge or gold where there are several."""
+        path = self.folder / VERDICTS
+        found: dict[tuple[Key, int], list[tuple[str, str, str]]] = {}
+        for _, row in read_jsonl(path) if VERDICTS in self.run.files and path.exists() else ():
+            told = ", ".join(row[part] for part in ("judge", "about") if part in row)
+            name = row["metric"].rpartition(".")[2]
+            asked = "\n".join(str(message["content"]) for message in row["request"])
+            said = row["reply"] or row.get("detail") or row.get("reason", "")
+            found.setdefault((_key(row), row["sample"]), []).append((f"{name} ({told})" if told else name, asked, said))
+        return found
+
+    @cached_property
+    def documents(self) -> Mapping[Key, Sequence[str | None]]:
+        """Which documents passages are of, as the scores knew them, by ids or texts; {} where no search is measured."""
+        if not any("ranks" in metric_record(name.partition(".")[0]).needs for name in self.metrics):
+            return {}
+        if (self.run.service or {}).get("by") == "text":
+            return match_gold(self.benchmark, self.task, [*self.questions.values()], self.passages)
+        return {key: [document_id(passage) for passage in passages] for key, passages in self.passages.items()}
+
+    @cached_property
+    def _golds(self) -> dict[Key, dict[str, str]]:
+        read = read_gold(self.benchmark, self.task, [*self.questions.values()])
+        return {key: dict(texts) for key, texts in read.items()}
+
+    def select(self, wanted: ItemFilter | None = None) -> list[QuestionInfo]:
+        """Select items; all of them by default.
+
+        Raises:
+            QuadragError: no item has the id, no metric the name, or no split.
+        """
+        wanted = wanted or ItemFilter()
+        if wanted.split not in (None, *self.run.splits):
+            raise unknown_name("split of this run", str(wanted.split), self.run.splits)
+        rows = [row for row in self.items if wanted.split in (None, row["split"]) and wanted.ident in (None, row["id"])]
+        if wanted.ident is not None and not rows:
+            raise QuadragError(f"no item of this run has the id {wanted.ident!r}")
+        if wanted.unscored:
+            rows = [row for row in rows if _reasons(row) - {NOT_APPLICABLE}]
+            rows.sort(key=lambda row: not _reasons(row) & {*FAILED})
+        if wanted.wrong:
+            name, sign, best = find_metric([[self]], wanted.metric)
+            profile = wanted.profile or self.run.profile
+            values = [(row.get(name) or {}).get(profile) for row in rows]
+            scored = [(sign * value, at) for at, value in enumerate(values) if value not in (None, best)]
+            rows = [rows[at] for _, at in sorted(scored)]
+        return [self._gather(row) for row in rows]
+
+    def _gather(self, row: Mapping[str, Any]) -> QuestionInfo:
+        key, sample = _key(row), row["sample"]
+        documents = self.documents.get(key)
+        missed = [name for name in self.questions[key].relevant if documents is not None and name not in documents]
+        text = self.result.texts.get((key, sample))
+        scored = "" if text is None else str(self.benchmark.parse(key[0], text))
+        failed = sorted(_reasons(row) & {*FAILED}) if text is None else []
+        failure = self.run.failures.get("/".join((*key, str(sample))), "") or short_of(row, self.run)
+        return QuestionInfo(
+            self.questions[key],
+            text,
+            sample,
+            self.passages[key],
+            documents,
+            {name: self._golds.get(key, {}).get(name, "") for name in missed},
+            scored if scored.strip() != (text or "").strip() else "",
+            ": ".join(filter(None, (*failed, failure))),
+            _values(row),
+            self.judged.get((key, sample), ()),
+            self.run,
+        )
+
+
+def select_changed(
+    before: RunReader, after: RunReader, wanted: ItemFilter, better: bool = False
+) -> tuple[str, int, list[tuple[QuestionInfo, QuestionInfo]]]:
+    """Select the questions that a second run answered worse than a first one, or `better`, under their own profile.
+
+    Returns:
+        The metric that says so; how many questions both scored; and the answers of both, the greatest difference first.
+
+    Raises:
+        QuadragError: no metric has the name, or no split.
+    """
+    metric = find_metric([[before], [after]], wanted.metric)[0]
+    profile = wanted.profile or own_profile([before.result, after.result]) or PROFILES[0]
+    every = ItemFilter(split=wanted.split)
+    mine, theirs = (
+        {(info.question.key, info.sample): info for info in reader.select(every)} for reader in (after, before)
+    )
+    gained: dict[Key, float] = {}
+    module, _, name = metric.partition(".")
+    for config, split in dict.fromkeys(key[:2] for key, _ in mine):
+        gained |= list_gains(before.result, after.result, (config, split, module, name), profile)
+    sign = 1 if better else -1
+    changed = [at for at in mine if at in theirs and sign * gained.get(at[0], 0) > 0]
+    changed.sort(key=lambda at: -abs(gained[at[0]]))
+    return metric, len(gained), [(theirs[at], mine[at]) for at in changed]
+
+
+def order_metrics(runs: Sequence[Sequence[RunReader]]) -> list[str]:
+    """Order the metrics of runs, each one reader or one a config; by the first of all it is decided what is wrong.
+
+    That is the first headline with a better end that every run scored and that tells which answers are better, of
+    several runs one by which some answers differ.
+    """
+    readers = [reader for run in runs for reader in run]
+    headlines = [name for reader in readers for name in reader.headlines]
+    names = dict.fromkeys([*headlines, *(name for reader in readers for name in reader.metrics)])
+    unfit = find_unfit(runs)
+
+    def lacks(name: str) -> tuple[bool, ...]:
+        scored = all(any(pair != (None, None) for _, pair in _pair_profiles(run, name)) for run in runs)
+        alike = len(runs) > 1 and name in headlines and _is_alike(runs, name)
+        return name in unfit, not scored, record_of(name).direction == "none", name not in headlines, alike
+
+    return sorted(names, key=lacks)
+
+
+def _pair_profiles(run: Sequence[RunReader], name: str) -> Iterator[tuple[tuple[Any, ...], tuple[Any, Any]]]:
+    for row in (row for reader in run for row in reader.items if row.get(name)):
+        yield (*_key(row), row["sample"]), (row[name].get(PROFILES[0]), row[name].get(PROFILES[1]))
+
+
+def _is_alike(runs: Sequence[Sequence[RunReader]], name: str) -> bool:
+    base, *others = (dict(_pair_profiles(run, name)) for run in runs)
+    return all(pair == base.get(place, pair) for other in others for place, pair in other.items())
+
+
+def find_unfit(runs: Sequence[Sequence[RunReader]]) -> set[str]:
+    """Find the metrics that do not tell which answers are better: invalid in a run, or judged otherwise than before."""
+    readers = [reader for run in runs for reader in run]
+    pairs = [(base.result, other.result) for run in runs[1:] for base in runs[0] for other in run]
+    alike = [(base, other) for base, other in pairs if base.run.config == other.run.config]
+    doubted = {name for reader in readers for name in reader.metrics if any(find_doubt(*pair, name) for pair in alike)}
+    return doubted.union(*(reader.invalid for reader in readers))
+
+
+def find_metric(runs: Sequence[Sequence[RunReader]], wanted: str | None) -> tuple[str, int, float | None]:
+    """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
+
+    `wanted` is its key or name, or what it is called where it is shown; None: the first of `order_metrics`.
+
+    Raises:
+        QuadragError: no metric has the name.
+    """
+    names = order_metrics(runs)
+    called = name_together(names)
+    for name in names:
+        if wanted in (None, called[name]) or is_called(str(wanted), *name.split(".", 1)):
+            record = record_of(name)
+            higher = record.direction != "lower"
+            return name, 1 if higher else -1, record.range[1 if higher else 0]
+    raise unknown_name("metric", str(wanted), dict.fromkeys(called.values()))
+
+
+def show_value(name: str, value: float | None) -> str:
+    """Write what an item counts as by a metric, as tables write values; a dash where it has none."""
+    return format_value(value, record_of(name).unit, None)
+
+
+def by_profile(texts: Mapping[str, str], language: str = ENGLISH) -> str:
+    """Join what is said under each profile; what both say is said once."""
+    if len(texts) == len(PROFILES) and len({*texts.values()}) == 1:
+        return texts[PROFILES[0]]
+    return ", ".join(f"{translate(profile, language)} {text}" for profile, text in texts.items())
+
+
+def note_gold(question: Question, passages: Sequence[Passage], documents: Sequence[str | None] | None) -> Note | None:
+    """Note in which passages the gold stood, which tells a fault of the search from one of the answer.
+
+    Where a question has no gold documents, its accepted answers are looked for as whole words. `documents` are those
+    that the passages are of, None where that is not known. There is no note where no gold is known, or nothing tells.
+    """
+    relevant, parts = {*question.relevant}, _list_sought(question)
+    if not passages:
+        return Note(NoteCode.GOLD, {"kind": "none"}) if relevant or parts else None
+    if relevant:
+        held, sought, how = [{name} & relevant for name in documents or ()], len(relevant), "documents"
+    else:
+        from quadrag.audit.checks import held as find
+
+        texts = (f"{passage.title} {passage.text}" for passage in passages)
+        each = [find(text, parts, question.language) for text in texts]
+        held = [{str(at) for at, part in enumerate(row) if part} for row in each]
+        sought, how = len(parts), "words"
+    places = [str(place) for place, has in enumerate(held, 1) if has]
+    if not (held and (relevant or parts)):
+        return None
+    if not places:
+        return Note(NoteCode.GOLD, {"kind": f"nowhere_{how}", "count": len(passages)})
+    lacking = sought - len({part for has in held for part in has})
+    missed = Note(NoteCode.GOLD, {"kind": f"missed_{how}", "count": lacking, "total": sought})
+    return Note(NoteCode.GOLD, {"kind": f"found_{how}", "places": places, "missed": missed if lacking else ""})
+
+
+def place_gold(question: Question, text: str) -> list[tuple[int, int]]:
+    """Return where in a text the gold stands, where `note_gold` looks for it by words: begins and ends, in order."""
+    from quadrag.audit.checks import find_held
+
+    return find_held(text, _list_sought(question), question.language)
+
+
+def _list_sought(question: Question) -> list[list[str]]:
+    """Return the parts that are looked for by words, each with the ways to say it; [] where there are documents."""
+    ways = [] if question.relevant else load(question.benchmark).sought(question.references)
+    ways = [ways] if isinstance(ways, str) else ways
+    if not isinstance(ways, list | tuple) or not ways:
+        return []
+    parts = ways if all(isinstance(part, list | tuple) for part in ways) else [ways]
+    return [list(map(str, part)) for part in parts]
+
+
+class Wanted(NamedTuple):
+    """The phrase that an answer is to hold, the metric that looks for it, and whether another one wants the gold."""
+
+    metric: str
+    phrase: str
+    gold: bool
+
+
+def find_phrase(metrics: Iterable[str], language: str) -> Wanted | None:
+    """Find the phrase that an answer is to hold by a metric of which more is better; None where there is none."""
+    better = {name: record for name in metrics if (record := record_of(name)).direction == "higher"}
+    gold = any(not key.phrase and not key.words for key in better.values())  # `words`: a judge in place of the phrase
+    return next(
+        (Wanted(name, key.phrase[language], gold) for name, key in better.items() if language in key.phrase), None
+    )
+
+
+def spell_gold(references: Any) -> list[str]:
+    """Return a line for each part that an answer is to have, with the ways to say it; a flat list is of one part."""
+    if references is None:
+        return []
+    if isinstance(references, Mapping):
+        return [f"{name}: {' / '.join(spell_gold(value))}" for name, value in references.items()]
+    if isinstance(references, str) or not isinstance(references, Sequence):
+        return [str(references)]
+    if any(isinstance(part, Sequence) and not isinstance(part, str) for part in references):
+        return [line for part in references for line in spell_gold(part)]
+    return [" / ".join(dict.fromkeys(map(str, references)))] if references else []
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return (row["config"], row["split"], row["id"])
+
+
+def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: entry for name, entry in row.items() if isinstance(entry, Mapping)}
+
+
+def _reasons(row: Mapping[str, Any]) -> set[str]:
+    return {why for entry in _values(row).values() for why in (entry.get("reason") or {}).values()}

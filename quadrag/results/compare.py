@@ -1,0 +1,506 @@
+"""Runs compared with a first one, score by score, on the questions that both have: differences, p, why there is none.
+
+A difference is the other run's value less the first one's. p is adjusted by Holm's rule in families: the headlines of
+all runs, these over all splits, all other metrics, and so over all splits. Nothing here makes a sentence.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from operator import itemgetter
+from statistics import fmean
+from typing import Any, NamedTuple, TypeAlias
+
+from quadrag.metric_record import KeyRecord, find_verdict, metric_record
+from quadrag.stats import Interval, Item, Pair, holm, paired_difference, share_difference, wilson
+from quadrag.stats.items import choose_fill
+
+from .items import items_of
+from .note import NoteCode, keys_of
+from .record import RunRecord
+from .run import PROFILES, Asked, Result
+from .score import Place, Score, Status, find_by_phrase
+from .selection import WEIGHTED, average_samples, name_question, name_whole, pick_headlines, pool_rows
+from .strata import counts, stratify
+
+ALPHA = 0.05  # of differences that are none, the share that is taken for one
+FEW = 5  # questions, below which a difference has no interval and no verdict
+NOBODY = (False, False)
+_OF_ITEM = itemgetter("config", "split", "id", "sample")
+
+At: TypeAlias = tuple[int, Place]  # which of the runs
+Two: TypeAlias = tuple[Result, Result]
+Values: TypeAlias = tuple[dict[Any, float], dict[Any, float]]  # what each question counts as in either run
+
+
+class Reason(StrEnum):
+    """Why a score of two runs has no difference."""
+
+    INVALID = "invalid"
+    ONLY_ONE = "only_one"  # has it, or was judged
+    JUDGE_CONSTANT = "judge_constant"  # it says the same of every answer
+    SAME_ANSWERS = "same_answers"  # only their verdicts differ
+    DIFFERENT_JUDGES = "different_judges"
+    JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are far from what words say
+    JUDGE_BY_CHANCE = "judge_by_chance"  # it agrees with people no better
+    NO_QUESTION = "no_question"  # is in both
+    OTHER_QUESTIONS = "other_questions"  # some are in one run alone
+    NONE_SCORED = "none_scored"  # in both
+
+
+class Verdict(StrEnum):
+    """What the other run is by a score."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    UNDECIDED = "not decided"
+    EQUAL = "all equal"
+    FEW = "too few questions"
+    NONE = ""  # neither end of the metric is the better one, or there is no difference
+
+
+class Changes(NamedTuple):
+    """On how many questions the other run is better, worse and equal."""
+
+    better: int
+    worse: int
+    equal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a run differs by from the first one, by one score."""
+
+    run: int  # its place among all runs
+    place: Place
+    headline: bool
+    scores: tuple[Score | None, Score | None]  # of the first run, and of this one
+    values: tuple[float | None, float | None]
+    pair: Pair | None = None
+    turned: Pair | None = None  # of a headline: under the other profile
+    changes: Changes | None = None  # None also where neither end is the better one
+    reason: Reason | None = None  # why there is no pair
+    about: tuple[bool, bool] = NOBODY  # which of the two runs the reason is about
+    splits: int = 0  # over how many together
+
+    @property
+    def record(self) -> KeyRecord:
+        """What its values mean."""
+        return record_at(self.place)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the run is by it."""
+        return judge_pair(self.pair, self.place) if self.pair else Verdict.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Runs, the first of which the others are compared with, and what these differ by: the headlines first."""
+
+    runs: Sequence[Result]
+    profile: str
+    differences: Sequence[Difference]
+
+    def list_told(self) -> list[Difference]:
+        """Return the headlines that have a verdict; of those over all splits these alone, not each split."""
+        told = [one for one in self.differences if one.headline and one.verdict not in (Verdict.NONE, Verdict.FEW)]
+        whole = {(one.run, one.place[0], *one.place[2:]) for one in told if one.splits}
+        return [one for one in told if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
+
+
+def find_lead(told: Sequence[Difference]) -> Place | None:
+    """Return what runs are judged by first: of headlines with a verdict the first that some question differs by.
+
+    Of several tasks it is the first of which anything is decided.
+    """
+    several = len({one.place[0] for one in told}) > 1
+
+    def rank(one: Difference) -> int:
+        return 2 if one.verdict is Verdict.EQUAL else int(several and one.verdict is Verdict.UNDECIDED)
+
+    return min(told, key=rank).place if told else None
+
+
+def find_worse(comparison: Comparison) -> list[Difference]:
+    """Find by what runs are worse than the first one: of each run and task the headline that leads.
+
+    What is invalid is there too, and the first headline where it is not compared though both runs have it.
+    """
+    found: list[Difference] = []
+    heads = [one for one in comparison.differences if one.headline and has_better(one.place)]
+    for run, config in dict.fromkeys((one.run, one.place[0]) for one in heads):
+        here = [one for one in heads if (one.run, one.place[0]) == (run, config)]
+        first = ([one for one in here if one.reason is not Reason.ONLY_ONE] or here)[0]
+        told = [one for one in comparison.list_told() if one in here]
+        lead = find_lead(told)
+        found += [one for one in here if one.reason is Reason.INVALID or (one is first and one.reason)][:1]
+        found += [one for one in told if one.place == lead and one.verdict is Verdict.WORSE]
+    return found
+
+
+def record_at(place: Place) -> KeyRecord:
+    """Return what the values of a place mean."""
+    return metric_record(place[2]).key(place[3])
+
+
+def has_better(place: Place) -> bool:
+    """Whether one end of a metric is the better one, so that a difference asks for a verdict; of lengths neither is."""
+    return record_at(place).direction != "none"
+
+
+def judge_pair(pair: Pair, place: Place) -> Verdict:
+    """Return what the second run is by a difference.
+
+    All are equal where no question differs, which of a few questions proves nothing; where as many are better as are
+    worse nothing is decided.
+    """
+    if not has_better(place):
+        return Verdict.NONE
+    if pair.n < FEW:
+        return Verdict.FEW
+    if pair.decisive < ALPHA:
+        return Verdict.BETTER if (pair.difference > 0) != (record_at(place).direction == "lower") else Verdict.WORSE
+    return Verdict.UNDECIDED if pair.spread or pair.difference else Verdict.EQUAL
+
+
+def compare(base: Result, others: Sequence[Result], profile: str = PROFILES[0], every: bool = False) -> Comparison:
+    """Compare runs with a first one.
+
+    Args:
+        base: it.
+        others: one or more of the same benchmark.
+        profile: ``official`` or ``corrected``.
+        every: all metrics, not the headlines alone.
+    """
+    runs = [base, *others]
+    heads = list(dict.fromkeys(row.place for one in runs for row in pick_headlines(one.scores, profile)))
+    found = _compare_family(runs, heads, profile, headline=True)
+    if every:
+        rest = dict.fromkeys(row.place for one in runs for row in one.whole(profile) if row.ran)
+        found += _compare_family(runs, [place for place in rest if place not in heads], profile, headline=False)
+    return Comparison(runs, profile, found)
+
+
+class _Paired(NamedTuple):
+    """The pairs of a family under a profile, p adjusted, and what the questions of each count as."""
+
+    pairs: Mapping[At, Pair]
+    values: Mapping[At, Values]
+
+
+def _compare_family(runs: Sequence[Result], places: Sequence[Place], profile: str, headline: bool) -> list[Difference]:
+    """Compare runs with the first one by some scores; of several splits what is over all of them stands first."""
+    turned = next(name for name in PROFILES if name != profile)
+    shown = _pair_family(runs, places, profile)
+    other = _pair_family(runs, places, turned, shown) if headline else shown
+    whole = _find_whole(runs[0], places)
+    overall = _pool_family(runs, whole, shown), _pool_family(runs, whole, other)
+    parts = {place for here in whole.values() for place in here}
+    rows = []
+    for result in runs:
+        own = result.whole(profile)
+        pooled = pool_rows(result, [row for row in own if row.place in parts], profile)
+        rows.append({row.place: row for row in (*own, *pooled)})
+    found: list[Difference] = []
+    for number in range(1, len(runs)):
+        two, known = (runs[0], runs[number]), (rows[0], rows[number])
+        each = {place: _describe(two, known, (number, place), (shown, other), headline) for place in places}
+        for place, here in whole.items():
+            lacking = [each[part] for part in here if each[part].pair is None]
+            if all(part.reason is not Reason.ONLY_ONE for part in lacking):
+                one = replace(_describe(two, known, (number, place), overall, headline), splits=len(here))
+                found.append(replace(one, reason=lacking[0].reason, about=lacking[0].about) if lacking else one)
+        found += each.values()
+    return found
+
+
+def _describe(
+    two: Two,
+    rows: tuple[Mapping[Place, Score], Mapping[Place, Score]],
+    at: At,
+    paired: tuple[_Paired, _Paired],
+    headline: bool,
+) -> Difference:
+    """Say all of a difference, under the profile shown and the other one, or why there is none."""
+    number, place = at
+    ours, theirs = (one.get(place) for one in rows)
+    if _rest_apart(two, place):  # what a phrase finds stands beside nothing that a judge found
+        ours = None if place in find_by_phrase(two[0].scores) else ours
+        theirs = None if place in find_by_phrase(two[1].scores) else theirs
+    first, second = (None if row is None else row.value for row in (ours, theirs))
+    one = Difference(number, place, headline, (ours, theirs), (first, second), paired[0].pairs.get(at))
+    if one.pair is None:
+        reason, about = _find_reason(two, place, one.scores)
+        return replace(one, reason=reason, about=about)
+
+    sides, changes = paired[0].values[at], None
+    if has_better(place):
+        gained = gains_of(sides, place).values()
+        better, worse = sum(gain > 0 for gain in gained), sum(gain < 0 for gain in gained)
+        changes = Changes(better, worse, len(gained) - better - worse)
+    # What rests on doubtful verdicts has no value of its own over all splits.
+    first, second = (fmean(side.values()) if own is None else own for side, own in zip(sides, one.values, strict=True))
+    return replace(one, values=(first, second), turned=paired[1].pairs.get(at), changes=changes)
+
+
+def _find_reason(
+    two: Two, place: Place, scores: tuple[Score | None, Score | None]
+) -> tuple[Reason | None, tuple[bool, bool]]:
+    """Find why a score has no difference, and which of the runs that is about; None where neither has it."""
+    first, second = (row.status if row else Status.NOT_RUN for row in scores)
+    there = first is not Status.NOT_RUN, second is not Status.NOT_RUN
+    if Status.INVALID in (first, second):
+        return Reason.INVALID, (first is Status.INVALID, second is Status.INVALID)
+    if not all(there):
+        return (Reason.ONLY_ONE, there) if any(there) else (None, NOBODY)
+    if doubt := find_doubt(*two, _name_items(place)):
+        return doubt, NOBODY
+    ones, others = ({item.question for item in _find_items(one, place, "corrected")} for one in two)
+    if not any(is_same(*two, question) for question in ones & others):
+        return Reason.NO_QUESTION, NOBODY
+    return Reason.OTHER_QUESTIONS if ones != others else Reason.NONE_SCORED, NOBODY
+
+
+# Which questions two runs share, and whether their verdicts may be compared.
+
+
+def is_same(first: Result, second: Result, question: Any) -> bool:
+    """Whether a question of two runs is the same by its text and gold; where a folder does not say so, by its id."""
+    here, there = first.asked, second.asked
+    if not (here and there):
+        return True
+    return question in there and question in here and here[question].sha256 == there[question].sha256
+
+
+@lru_cache(maxsize=1)  # of the two that are compared: every metric asks
+def answer_alike(first: Result, second: Result) -> bool:
+    """Whether two runs share a question, and all answers to those that they share are the same texts."""
+    shared = [at for at in first.texts if at in second.texts and is_same(first, second, at[0])]
+    return bool(shared) and all(first.texts[at] is not None and first.texts[at] == second.texts[at] for at in shared)
+
+
+def find_doubt(first: Result, second: Result, name: str) -> Reason | None:
+    """Find why values of two runs by a judged metric do not tell which answers are better; `name` is as of items."""
+    verdict = find_verdict(*name.split(".", 1))
+    if not verdict:
+        return None
+    both = (first, second)
+    constant = any(verdict in keys_of(one.run, NoteCode.JUDGE_CONSTANT) for one in both)
+    if constant and not any(_has_both(one, verdict) for one in both):
+        return Reason.JUDGE_CONSTANT
+    if answer_alike(first, second):
+        mine, theirs = ({_OF_ITEM(row): row for row in one.items} for one in both)
+        if any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys()):
+            return Reason.SAME_ANSWERS
+    elif name_judges(first, second):
+        return Reason.DIFFERENT_JUDGES
+    if any(verdict in keys_of(one.run, NoteCode.JUDGE_DOUBTFUL) for one in both):
+        return Reason.JUDGE_DOUBTFUL
+    by_chance = (
+        row.key.name == verdict and any(known.is_chance and known.fits(row.signature) for known in one.certificates)
+        for one in both
+        for row in one.scores
+    )
+    return Reason.JUDGE_BY_CHANCE if any(by_chance) else None
+
+
+def _has_both(result: Result, verdict: str) -> bool:
+    """Whether a run's judge, and no rule, said one thing of an answer and another of another one."""
+    entries = (item[verdict] for item in result.items if verdict in item)
+    said = {entry["official"] for entry in entries if "official" not in entry.get("ruled", ())}
+    return len(said - {None}) > 1
+
+
+def name_judges(first: Result, second: Result) -> tuple[str, str] | None:
+    """Name the different judges of two runs by the first thing in which they differ; None where it is one, or none."""
+    pairs = zip(_describe_judges(first.run), _describe_judges(second.run), strict=True)
+    return next(((one, other) for one, other in pairs if one and other and one != other), None)
+
+
+def _describe_judges(run: RunRecord) -> list[str]:
+    """Name the judges of a run by their models, where they are asked, and their prompt; "" for what is not known."""
+    if run.judge is None:
+        return [""] * 3
+    services = ", ".join(name for role, name in run.services.items() if role.startswith("judge"))
+    prompt = (run.judging or {}).get("prompt")
+    return [run.judge, f"{run.judge} ({services})" if services else "", f"{run.judge} (prompt {prompt or '–'})"]
+
+
+def _rest_apart(two: Two, place: Place) -> bool:
+    """Whether a value of one run rests on what a phrase finds, and that of the other on a judge."""
+    if not find_verdict(*place[2:]):
+        return False
+    first, second = (place in find_by_phrase(one.scores) for one in two)
+    return first != second
+
+
+# Pairs.
+
+
+class _Sides(NamedTuple):
+    """The items of two runs on the questions that both have, what these count as, and what is known of them."""
+
+    items: tuple[list[Item], list[Item]]
+    values: Values
+    asked: Mapping[Any, Asked]
+    worst: float  # of an unscored item
+
+
+def _pair_family(
+    runs: Sequence[Result], places: Sequence[Place], profile: str, known: _Paired | None = None
+) -> _Paired:
+    """Pair runs with the first one by some scores; pairs `known` by the other profile serve where all counts alike."""
+    pairs: dict[At, Pair | None] = {}
+    values: dict[At, Values] = {}
+    for number, second in enumerate(runs[1:], 1):
+        for place in places:
+            if sides := _find_sides((runs[0], second), place, profile):
+                at = number, place
+                values[at] = sides.values
+                alike = known is not None and known.values.get(at) == sides.values  # the tests of a pair take long
+                pairs[at] = known.pairs.get(at) if known and alike else _pair(sides, place, profile)
+    return _adjust(pairs, values, lambda at: (at[0], at[1][3].endswith(WEIGHTED)))
+
+
+def _find_whole(base: Result, places: Sequence[Place]) -> dict[Place, list[Place]]:
+    """Find what is over several splits of a config together, with the place of each split."""
+    found: dict[tuple[str, str, str], list[Place]] = {}
+    for place in places:
+        if place[1] in base.run.splits and has_better(place) and not place[3].endswith(WEIGHTED):
+            found.setdefault((place[0], *place[2:]), []).append(place)
+    return {
+        (config, name_whole(len(here)), metric, key): here for (config, metric, key), here in found.items() if here[1:]
+    }
+
+
+def _pool_family(runs: Sequence[Result], whole: Mapping[Place, Sequence[Place]], family: _Paired) -> _Paired:
+    """Pair the same over all splits of a config together; p is adjusted for these differences alone.
+
+    What is drawn is the question: it counts as the mean over the splits in which both runs scored it, so that what
+    recurs in every split, as RGB's questions do with other passages, is counted once.
+    """
+    pairs: dict[At, Pair | None] = {}
+    values: dict[At, Values] = {}
+    for number, second in enumerate(runs[1:], 1):
+        asked = runs[0].asked or second.asked
+        for place, here in whole.items():
+            if not all((number, part) in family.pairs for part in here):
+                continue
+            found: dict[Any, list[tuple[float, float]]] = {}
+            for part in here:
+                ones, others = family.values[number, part]
+                for question in filter(others.__contains__, ones):
+                    both = ones[question], others[question]
+                    found.setdefault(name_question(asked, question), []).append(both)
+            one, other = ({what: fmean(both[at] for both in each) for what, each in found.items()} for at in range(2))
+            sides = [[Item(question, value) for question, value in side.items()] for side in (one, other)]
+            values[number, place] = one, other
+            pairs[number, place] = _widen(place, paired_difference([sides[0]], [sides[1]]))
+    return _adjust(pairs, values, lambda at: (at[0], at[1][0]))
+
+
+def _adjust(pairs: Mapping[At, Pair | None], values: Mapping[At, Values], kind_of: Callable[[At], Hashable]) -> _Paired:
+    """Adjust p of differences by Holm's rule: all that is told of differences goes by it.
+
+    Those of one kind and one shape ask one question, as accuracy and hallucination where every answer is one or the
+    other: they count once, and have one p, adjusted from the largest of theirs. What cannot be decided is not counted
+    (Tarone 1990): one of few questions, or without a gain or loss on any; nor is one without a better end.
+    """
+    known = {at: pair for at, pair in pairs.items() if pair}
+    counted = [at for at, pair in known.items() if pair.n >= FEW and (pair.difference or pair.spread)]
+    shapes = {at: (kind_of(at), _shape(gains_of(values[at], at[1]))) for at in counted if has_better(at[1])}
+    largest: dict[Hashable, float] = {}
+    for at, found in shapes.items():
+        largest[found] = max(known[at].p, largest.get(found, 0.0))
+    adjusted = dict(zip(largest, holm(list(largest.values())), strict=True))
+    told = {at: replace(pair, p_holm=adjusted[shapes[at]] if at in shapes else None) for at, pair in known.items()}
+    return _Paired(told, values)
+
+
+def _shape(gains: Mapping[Any, float]) -> Hashable:
+    """Return what each question gained, in proportion to the first that is not 0.
+
+    It is the same of two metrics whose gains are equal, opposite or multiples, question by question.
+    """
+    changed = {question: gain for question, gain in gains.items() if abs(gain) > 1e-9}
+    unit = next(iter(changed.values()), 1.0)
+    return frozenset((question, round(gain / unit, 6)) for question, gain in changed.items())
+
+
+def gains_of(values: Values, place: Place) -> dict[Any, float]:
+    """Return what each question of both runs gained: above 0 where the second is better, if by a lower value."""
+    ones, others = values
+    sign = -1 if record_at(place).direction == "lower" else 1
+    return {question: sign * (others[question] - one) for question, one in ones.items() if question in others}
+
+
+def list_gains(first: Result, second: Result, place: Place, profile: str = PROFILES[0]) -> dict[Any, float]:
+    """Return what each question that both runs scored gained in the second one, its samples' mean, by its key."""
+    sides = _find_sides((first, second), place, profile)
+    return gains_of(sides.values, place) if sides else {}
+
+
+def _find_sides(two: Two, place: Place, profile: str) -> _Sides | None:
+    """Find the items of two runs that may be paired; None where there are none, or a score is invalid."""
+    first, second = two
+    if _rest_apart(two, place) or find_doubt(first, second, _name_items(place)):
+        return None
+    if any(row.place == place and row.status is Status.INVALID for one in two for row in one.whole(profile)):
+        return None
+    asked = first.asked or second.asked
+    units = {question: one.unit for question, one in asked.items() if one.unit}
+    ones, others = (
+        [item for item in _find_items(here, place, profile, units) if is_same(here, other, item.question)]
+        for here, other in (two, two[::-1])
+    )
+    if not (ones and others):
+        return None
+    worst = record_at(place).worst
+    before, after = (average_samples(side, choose_fill(profile, worst)) for side in (ones, others))
+    return _Sides((ones, others), (before, after), asked, worst)
+
+
+def _name_items(place: Place) -> str:
+    return f"{place[2]}.{place[3].removesuffix(WEIGHTED)}"
+
+
+def _find_items(one: Result, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
+    rows = [row for row in one.items if (row["config"], row["split"]) == place[:2]]
+    return items_of(rows, _name_items(place), profile, units)
+
+
+def _pair(sides: _Sides, place: Place, profile: str) -> Pair | None:
+    """Pair means or, on the questions that count in both so that these have the same strata, weighted ones."""
+    if not place[3].endswith(WEIGHTED):
+        return paired_difference(*([side] for side in sides.items), profile=profile, worst=sides.worst)
+    strata = {question: one.stratum for question, one in sides.asked.items() if one.stratum}
+    counting = [{item.question for item in side if counts(item, profile)} for side in sides.items]
+    shared = counting[0] & counting[1]
+    if not shared <= strata.keys():
+        return None
+    (ones, weights), (others, _) = (
+        stratify([item for item in side if item.question in shared], strata, profile) for side in sides.items
+    )
+    return paired_difference(ones, others, weights=weights, profile=profile, worst=sides.worst)
+
+
+def _widen(place: Place, pair: Pair | None) -> Pair | None:
+    """Give a difference that is the same on every question an interval with a width, which resamples have not.
+
+    One of nil gets that of a share; of another, as many questions as Wilson's interval of "all" leaves open may differ
+    by nothing, or by the whole range of the metric the same way.
+    """
+    if pair is None or pair.spread > 1e-12:
+        return pair
+    if not pair.difference:
+        return replace(pair, interval=share_difference(0, 0, pair.n))
+    low, high = record_at(place).range
+    if low is None or high is None:
+        return pair
+    known = wilson(pair.n, pair.n).low
+    near = known * pair.difference
+    far = near + math.copysign((1 - known) * (high - low), pair.difference)
+    return replace(pair, interval=Interval(min(near, far), max(near, far)))

@@ -1,0 +1,263 @@
+"""What `run.json` holds, as one typed record: read here, written here, and nowhere else.
+
+A run is identified by its spec and by digests of what the spec names; a run with another identity is another run. All
+else is told of a run and decides nothing: times, cost, host, command, the sums of its files. The first entry, ``sum``,
+is the sha256 of the others as canonical JSON, so that a record that was altered is not believed.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.parts import validate
+from quadrag.provenance import Provenance
+from quadrag.reading import parse_json
+from quadrag.records import read_jsonl, write_text
+from quadrag.spec import MOST_FAILED, RunSpec
+
+NAME = "run.json"
+# Parts of a spec that name places; what lies there is known by its digest.
+_PLACES = {"data_dir", "prompts", "options", "system", "entity_model", "judges", "embed", "replica", "retrieval"}
+
+
+@dataclass(slots=True)
+class RunRecord:
+    """What is known of a run."""
+
+    spec: RunSpec  # what is measured, with what
+    # What decides its files beside the spec: ``quadrag`` (its version), ``splits``, ``options`` (files by content),
+    # ``retrieval`` (the settings used), ``search`` (versions and weights behind it), ``graph``, ``system``, ``entity``
+    # (each with ``model``, ``service`` and ``parameters``), ``prompts``, ``questions``, ``seeds``.
+    digests: dict[str, Any] = field(default_factory=dict)
+    # The same of what is judged: ``judges``, what they are ``given``, a ``prompt`` of the user's own, ``embed``.
+    judging: dict[str, Any] = field(default_factory=dict)
+    judge: str | None = None  # its judges by name; None where there is none
+    state: str = "new"  # ``new``, ``running``, ``stopped`` or ``finished``
+    files: dict[str, str] = field(default_factory=dict)  # the sha256 of each stage's file as the run wrote it, by name
+    partial: dict[str, str] = field(default_factory=dict)  # the same of the files that a stopped run left
+    stopped: str | None = None  # why it could not finish
+    log: bool = False  # whether its answers are a harness's log, of quadrag's own prompts and of what a model replied
+    # Which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
+    coverage: str | None = None
+    source: str = "unknown"  # where the questions come from, and the corpus where it is from elsewhere, in words
+    provenance: str = Provenance.UNVERIFIED.value  # whose they are together, as `quadrag.provenance` names it
+    # Where the questions are a part of the authors', how many of how many of a split: ``60 of 100``.
+    held: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)  # as typed, less passwords
+    versions: dict[str, str] = field(default_factory=dict)  # of quadrag, Python and the libraries that have a say
+    host: str = ""  # where it ran
+    started: str | None = None  # in UTC
+    seconds: float = 0.0  # of the last command
+    given: list[str] = field(default_factory=list)  # the user's own files that answers of a log were made with
+    # What is to be told of how passages were found, as CRAG's entities.
+    found: dict[str, Any] = field(default_factory=dict)
+    service: dict[str, Any] | None = None  # what a RAG service gave
+    # Whether a file of answers was matched to the questions by ids alone, which other data have too.
+    by_ids: bool = False
+    failures: dict[str, str] = field(default_factory=dict)  # calls that failed, by ``config/split/id/sample``
+    failed_verdicts: int = 0  # answers that a judge was asked about in vain
+    # A model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
+    short: dict[str, str] = field(default_factory=dict)
+    verdict: str | None = None  # what a judge said that could not be read, as one line
+    # What is to be known of its items and its judges: ``code`` and ``params``, as `quadrag/results/note.py` says.
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    # The judge that was asked no further, since none of its first verdicts could be read.
+    unread_judge: str | None = None
+    dead_judge: bool = False  # whether the judge does not answer, as `stopped` says
+    unreadable: int = 0  # answers whose verdict could not be read
+    max_failed: float = MOST_FAILED  # the share of a metric's items above which its value is not shown
+    profile: str = "official"  # the one that its values are shown by where none is named: ``official`` or ``corrected``
+    # Those that the user gave for its judges, as `quadrag certify-judge` wrote them.
+    certificates: list[dict[str, Any]] = field(default_factory=list)
+    # Of each answer when it was first made, by the same place.
+    latency_seconds: dict[str, float] = field(default_factory=dict)
+    latency: dict[str, float] | None = None  # its median and 95th percentile
+    # Calls, tokens and cost of the last command, by role; ``cached`` replies are from before the command, ``oldest`` is
+    # when the oldest of them was made, in UTC.
+    usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    fresh: float | None = None  # Unix time; replies from before it do not count, as the user asked; None: all do
+
+    @property
+    def whose(self) -> Provenance:
+        """Whose its data are."""
+        return Provenance(self.provenance)
+
+    @property
+    def benchmark(self) -> str:
+        """Its benchmark."""
+        return self.spec.benchmark
+
+    @property
+    def config(self) -> str:
+        """Its config."""
+        return self.spec.config
+
+    @property
+    def retriever(self) -> str:
+        """What found the passages; ``unknown`` of a file of answers that does not say it."""
+        return self.spec.retriever
+
+    @property
+    def limit(self) -> int | None:
+        """The first questions of every split alone; None for all."""
+        return self.spec.limit
+
+    @property
+    def samples(self) -> int:
+        """Answers a question."""
+        return self.spec.samples
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The benchmark's options, files by their content."""
+        return dict(self.digests.get("options", {}))
+
+    @property
+    def retrieval(self) -> dict[str, Any] | None:
+        """The settings of the retrieval that the retriever uses; None where it uses none."""
+        return self.digests.get("retrieval")
+
+    @property
+    def entity(self) -> dict[str, Any] | None:
+        """The model that was asked for entities; None where the one that answers was, or none."""
+        return self.digests.get("entity")
+
+    @property
+    def prompts(self) -> str | None:
+        """A digest of its prompts; None where they are not known."""
+        return self.digests.get("prompts")
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits that were asked."""
+        return list(self.digests.get("splits", ()))
+
+    @property
+    def llm(self) -> str:
+        """What answered, by its name."""
+        return str(self.digests.get("system", {}).get("model", ""))
+
+    @property
+    def served_as(self) -> dict[str, str]:
+        """What servers call the models that the user calls otherwise, by role."""
+        asked = {"llm": self.spec.system, "entity": self.spec.entity_model if self.entity else None}
+        asked |= {name_judge(place): judge for place, judge in enumerate(self.spec.judges)}
+        named = {role: (getattr(chat, "name", None), getattr(chat, "model", None)) for role, chat in asked.items()}
+        return {role: model for role, (name, model) in named.items() if name and model and name != model}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What else decides its answers."""
+        return dict(self.digests.get("system", {}).get("parameters", {}))
+
+    @property
+    def services(self) -> dict[str, str]:
+        """Where models were asked, as the ledger calls it, by role: ``llm``, ``entity``, ``judge``, ``judge 2``."""
+        judges = self.judging.get("judges", ())
+        asked = {"llm": self.digests.get("system"), "entity": self.digests.get("entity")}
+        asked |= {name_judge(place): judge for place, judge in enumerate(judges)}
+        return {role: part["service"] for role, part in asked.items() if part and part.get("service")}
+
+    @property
+    def answering(self) -> dict[str, Any]:
+        """What identifies its answers, by name."""
+        return {**self.spec.model_dump(mode="json", exclude=_PLACES), **self.digests}
+
+    @property
+    def identity(self) -> str:
+        """What identifies it: the sha256 of its spec and digests."""
+        return _sum({**self.answering, "judging": self.judging})
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The parameters of its answers as the server took them, less those that it refused."""
+        names = self.usage.get("llm", {}).get("refused", {})
+        return {names.get(name) or name: one for name, one in self.parameters.items() if names.get(name, name)}
+
+    @property
+    def failed_entities(self) -> int:
+        """How many questions a model was asked about in vain for their entities."""
+        return int(self.found.get("entities", {}).get("failed", 0))
+
+    @property
+    def judged_in_vain(self) -> bool:
+        """Whether too little of what its judge said came, or could be read, for its metrics to be relied on."""
+        much = self.has_note("invalid", "unreliable")
+        return self.unread_judge is not None or bool(much and (self.unreadable or self.failed_verdicts))
+
+    def has_note(self, *codes: str) -> bool:
+        """Whether it has a note of one of these codes; ``invalid``: some of its scores have no value."""
+        return any(note["code"] in codes for note in self.notes)
+
+    def count_short(self, kind: str) -> int:
+        """Count a model's replies that are ``empty``, or were ``cut``."""
+        return sum(one == kind for one in self.short.values())
+
+    def write(self, folder: Path) -> None:
+        """Write `run.json`."""
+        facts = {name: getattr(self, name) for name in self.__slots__ if name != "spec"}
+        row = {"spec": self.spec.dump(), "identity": self.identity, **facts}
+        # By way of JSON, where a name that is a number is a text.
+        whole = {"sum": _sum(json.loads(json.dumps(row))), **row}
+        text = json.dumps(whole, ensure_ascii=False, indent=1)
+        write_text(folder / NAME, text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+
+
+def name_judge(place: int) -> str:
+    """Name a judge's role by its place among the judges."""
+    return f"judge {place + 1}" if place else "judge"
+
+
+def read_run(folder: Path) -> RunRecord:
+    """Read a folder's `run.json`; raise QuadragError where it is missing, damaged or not of its form."""
+    path = folder / NAME
+    try:
+        row = parse_json(path.read_bytes(), path)
+    except OSError:
+        raise QuadragError(f"{folder} holds no run.json; expected the folder of a run") from None
+    except QuadragError:
+        row = None
+    again = "remove the folder and run the same command again, replies are in the ledger"
+    if not isinstance(row, dict) or row.pop("sum", None) != _sum(row):
+        raise QuadragError(f"{path} is damaged; {again}")
+    try:
+        del row["identity"]
+        return RunRecord(**{**row, "spec": validate(RunSpec, row["spec"], str(path))})
+    except (KeyError, TypeError):
+        raise QuadragError(f"{path} is of another version of quadrag; {again}") from None
+
+
+def _sum(row: Mapping[str, Any]) -> str:
+    """Return the sha256 of a record's canonical JSON."""
+    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+
+
+def sha256(path: Path) -> str:
+    """Return the sha256 of a file of a run, as `run.json` has it."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def check_stage(folder: Path, run: RunRecord, stage: str) -> None:
+    """Hold a stage's file against its sum.
+
+    Raises:
+        QuadragError: the file is not as the run left it, or not there.
+    """
+    path, known = folder / stage, {**run.partial, **run.files}
+    if not path.is_file():
+        raise QuadragError(f"{folder} has no {stage}; run it to its end first")
+    if known.get(stage) != sha256(path):
+        # What `quadrag score` wrote, which retrieves nothing, is made as a whole.
+        made = "retrieved.jsonl" in known or run.state == "stopped"
+        again = "remove it and run again, which makes it anew" if made else "remove the folder and score again"
+        raise QuadragError(f"{path} is not as the run wrote it; {again}")
+
+
+def read_items(folder: Path, run: RunRecord) -> list[dict[str, Any]]:
+    """Read the lines of ``items.jsonl``; raises as `check_stage` does."""
+    check_stage(folder, run, "items.jsonl")
+    return [row for _, row in read_jsonl(folder / "items.jsonl")]

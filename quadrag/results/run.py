@@ -1,0 +1,81 @@
+"""What a run came to, as the tables and the commands take it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from quadrag.benchmark import Stratum
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.records import Key
+
+from .record import RunRecord, check_stage
+from .score import ALL, Score
+
+SCORES = "scores.json"
+PROFILES = ("official", "corrected")
+
+
+class Asked(NamedTuple):
+    """What is kept of a question in a run's folder.
+
+    Attributes:
+        sha256: a digest of it with its gold, by which two runs know the questions that they share.
+        unit: what hangs together with it; None where it stands alone.
+        slices: the groups of questions that it belongs to, by the name of the grouping.
+        stratum: its part of a weighted mean; None where there is none.
+    """
+
+    sha256: str
+    unit: str | None = None
+    slices: Mapping[str, str] = MappingProxyType({})
+    stratum: Stratum | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Result:
+    """A run, its scores and its lines of ``items.jsonl``.
+
+    `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
+    then partial. `asked` is what is kept of the questions, by their keys.
+    `folder` is where the run lies, None where it was not kept.
+    `certificates` are of its judges, as the user gives them or gave them to its run. `texts` are the answers by their
+    questions' keys and their samples, as far as they are known. `parts` are the records of the runs that it was put
+    together from.
+    """
+
+    run: RunRecord
+    scores: list[Score]
+    items: list[dict[str, Any]]
+    reused: bool = False
+    stopped: str | None = None
+    asked: Mapping[Key, Asked] = field(default_factory=dict)
+    folder: Path | None = None
+    certificates: Sequence[Any] = ()
+    texts: Mapping[tuple[Key, int], str | None] = field(default_factory=dict)
+    parts: Sequence[RunRecord] = ()
+
+    def whole(self, profile: str = "") -> list[Score]:
+        """Return the scores over all items, under one profile or under all."""
+        return [row for row in self.scores if row.slice == ALL and profile in ("", row.profile)]
+
+
+def own_profile(results: Iterable[Result]) -> str | None:
+    """Return the profile that runs were made to be shown by; None where these are two."""
+    found = {result.run.profile for result in results}
+    return found.pop() if len(found) == 1 else None
+
+
+def read_scores(folder: Path, run: RunRecord) -> list[Score]:
+    """Read a run's ``scores.json``, without what follows from the run and its items; raises as `check_stage` does.
+
+    Raises:
+        QuadragError: it holds something else.
+    """
+    check_stage(folder, run, SCORES)
+    try:
+        return [Score.from_row(row) for row in parse_json((folder / SCORES).read_bytes(), folder / SCORES)]
+    except (KeyError, TypeError) as error:
+        raise QuadragError(f"{folder / SCORES} holds no scores of a run ({error!r}); make the run again") from None

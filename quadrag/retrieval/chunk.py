@@ -1,0 +1,177 @@
+"""Chunks: a document cut into spans of at most so many characters or tokens, at the ends of sentences where it can be.
+
+Sentences are packed into a chunk while they fit; a sentence longer than a chunk is cut into windows. An overlap is
+taken from the end of the chunk before: from the earliest start of a sentence within its reach, else from the very
+character or token. It gives way where the next sentence would not fit beside it. A chunk is a span of one document:
+nothing is stripped, so that the spans cover it all, and no chunk runs into the next document.
+
+It knows no paragraphs, and no language but by the marks in `_SENTENCE_END`.
+"""
+
+import hashlib
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from quadrag.benchmark import Document
+from quadrag.errors import NotReady, QuadragError, tell_extra
+
+from . import cl100k
+
+VERSION = 1  # goes up when the spans of a text change, so that indexes are built again
+
+# With the marks that close a quotation or a bracket. A full stop counts before a blank alone: 3.5 holds together.
+_SENTENCE_END = re.compile(r"""(?:[。！？!?；;]+|\.(?=\s))[”’」』）】》)\]"']*|\n+""")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Chunking:
+    """How documents are cut.
+
+    `size` is in characters, or in tokens of `tokenizer`: ``cl100k_base``, the path of a ``tokenizer.json``, a folder
+    that holds one, or a name on the Hub. `overlap` is in percent of `size`. Without `sentences`, chunks are plain
+    windows.
+    """
+
+    size: int = 128
+    overlap: int = 0
+    tokenizer: str | None = None
+    sentences: bool = True
+    headed = False  # whether a passage is encoded behind its title
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise QuadragError(f"chunk size {self.size} is too small; expected at least 1")
+        if not 0 <= self.overlap <= 90:
+            raise QuadragError(f"chunk overlap {self.overlap} is out of range; expected 0 to 90, percent of the size")
+
+    def cut(self, document: Document) -> Iterator[tuple[str, str]]:
+        """Yield the chunks of a document, each with its id."""
+        return ((document.id, document.text[start:end]) for start, end in self.spans(document.text))
+
+    def spans(self, text: str) -> list[Span]:
+        """Return start and end of each chunk of a text in characters.
+
+        They cover the text, start and end later each time, hold `size` units at most and share `overlap` percent of
+        `size` at most with the one before. Tokens are those of the whole text, special ones left out; blanks between
+        two go with the first. One character of more tokens than `size` makes a chunk of its own. "" has no spans.
+        """
+        if self.tokenizer is None and 0 < len(text) <= self.size:
+            return [(0, len(text))]  # one chunk, wherever its sentences end
+        ends = [match.end() for match in _SENTENCE_END.finditer(text)] if self.sentences else []
+        if not ends or ends[-1] < len(text):
+            ends.append(len(text))
+        if self.tokenizer is None:
+            return self._pack(range(len(text) + 1), ends)
+        cuts, counts = _token_cuts(self.tokenizer, text)
+        # A sentence's end inside a token is where the next token starts.
+        inner = dict.fromkeys(bisect_left(cuts, end) for end in ends)
+        return [(cuts[start], cuts[end]) for start, end in self._pack(counts, list(inner))]
+
+    def _pack(self, counts: Sequence[int], ends: Sequence[int]) -> list[Span]:
+        """Return spans of places; `counts` are the units before each, `ends` the ends of sentences."""
+        reach, last = self.size * self.overlap // 100, ends[-1]
+        spans: list[Span] = []
+        start = done = sentence = 0  # `sentence` is the number of the first one that ends after `done`
+        while done < last:
+            if done:
+                low = bisect_left(counts, counts[done] - reach, start + 1, done)
+                # What must fit beside the overlap: the next sentence where it can, else the next place.
+                fits = self.sentences and counts[ends[sentence]] - counts[done] <= self.size
+                low = bisect_left(counts, counts[ends[sentence] if fits else done + 1] - self.size, low, done)
+                at = bisect_left(ends, low)
+                start = ends[at] if ends[at] < done else low
+            if counts[ends[sentence]] - counts[start] <= self.size:
+                sentence = bisect_right(ends, counts[start] + self.size, sentence, key=counts.__getitem__)
+                done = ends[sentence - 1]
+            else:
+                done = max(bisect_right(counts, counts[start] + self.size, done) - 1, done + 1)
+                sentence = bisect_right(ends, done, sentence)
+            spans.append((start, done))
+        return spans
+
+    def describe(self) -> dict[str, Any]:
+        """Return what decides the spans, for the key of an index; a tokenizer stands there by its content."""
+        digest = self.tokenizer
+        if digest not in (None, cl100k.NAME):
+            digest = hashlib.sha256(load_tokenizer(str(digest)).to_str().encode()).hexdigest()
+        return {
+            "size": self.size,
+            "overlap": self.overlap,
+            "tokenizer": digest,
+            "sentences": self.sentences,
+            "version": VERSION,
+        }
+
+
+def head(text: str, size: int, tokenizer: str | None = None) -> tuple[str, int]:
+    """Return a text's first `size` characters, or tokens of a tokenizer as in `Chunking`, and their number.
+
+    A character of more tokens than are left is left out.
+    """
+    if tokenizer is None:
+        return text[:size], min(len(text), size)
+    cuts, counts = _token_cuts(tokenizer, text)
+    at = max(bisect_right(counts, size) - 1, 0)
+    return text[: cuts[at]], counts[at]
+
+
+def _token_cuts(name: str, text: str) -> tuple[list[int], list[int]]:
+    """Return the places where tokens start, each once, the text's end too, and the number of tokens before each."""
+    starts = _starts(name, text)
+    cuts, counts = [0], [0]
+    for number, start in enumerate(starts):
+        if start > cuts[-1] and number:
+            cuts.append(start)
+            counts.append(number)
+    if len(text) > cuts[-1]:
+        cuts.append(len(text))
+        counts.append(len(starts))
+    return cuts, counts
+
+
+def count_tokens(name: str | None) -> Callable[[str], int]:
+    """Return what counts the tokens of a text; the characters where no tokenizer is named."""
+    if name is None:
+        return len
+    return cl100k.count if name == cl100k.NAME else lambda text: len(_starts(name, text))
+
+
+def _starts(name: str, text: str) -> list[int]:
+    # A half of a surrogate pair has no UTF-8, and tokenizers refuses it.
+    text = LONE_SURROGATE.sub("\ufffd", text)
+    if name == cl100k.NAME:
+        return cl100k.starts(text)
+    return [start for start, _ in load_tokenizer(name).encode(text, add_special_tokens=False).offsets]
+
+
+@lru_cache(maxsize=4)
+def load_tokenizer(name: str) -> Any:
+    """Load a tokenizer, its truncation and padding off."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise NotReady(f"sizes in tokens need the package tokenizers; {tell_extra('dense')}") from None
+    path = Path(name).expanduser()
+    path = path / "tokenizer.json" if path.is_dir() else path
+    try:
+        if not path.is_file():
+            from huggingface_hub import hf_hub_download
+
+            path = Path(hf_hub_download(name, "tokenizer.json"))
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises Exception itself; the Hub's client has many kinds
+        raise QuadragError(
+            f"no tokenizer from {name!r} ({' '.join(str(error).split())[:120]}); expected a tokenizer.json, "
+            "a folder that holds one, or a name on the Hub"
+        ) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

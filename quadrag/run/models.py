@@ -1,0 +1,168 @@
+"""The models that a spec names, opened and closed: what answers, the judges, and their ledger and budget."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from quadrag.benchmark import load
+from quadrag.chat.estimate import Estimate
+from quadrag.chat.faults import DeadServer
+from quadrag.chat.ledger import Ledger
+from quadrag.chat.policy import CallPolicy
+from quadrag.chat.reply import FAILED
+from quadrag.chat.spec import parse_spec
+from quadrag.errors import QuadragError
+from quadrag.results.record import name_judge
+from quadrag.scoring.drive import Embed
+from quadrag.spec import EXTRACTIVE, Chat, Function, RunSpec, Service
+from quadrag.systems.extractive import Extractive
+from quadrag.systems.models import open_completer, open_system
+from quadrag.systems.service import RagService
+from quadrag.systems.system import Completer, System
+
+
+@dataclass(slots=True)
+class Models:
+    """What answers and what judges, as one run or several ask them; `dead_judge` says why no judge is asked."""
+
+    policy: CallPolicy = field(default_factory=CallPolicy)
+    system: System = field(default_factory=Extractive)
+    judges: Sequence[Completer] = ()
+    entity_llm: Completer | None = None
+    embed: Embed | None = None
+    ledger: Ledger | None = None
+    dead_judge: str | None = None
+
+    @property
+    def max_failed(self) -> float:
+        """The share of a metric's items that may fail."""
+        return self.policy.max_failed
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """Where calls are noted in place of being made."""
+        found: Estimate | None = self.policy.estimate
+        return found
+
+    def spent(self) -> dict[str, dict[str, Any]]:
+        """Return the counters of the models in use, by their role."""
+        asked = {"llm": self.system.spent, "entity": self.entity_llm.spent if self.entity_llm else None}
+        asked |= {name_judge(place): judge.spent for place, judge in enumerate(self.judges)}
+        return {role: dict(spent) for role, spent in asked.items() if spent is not None}
+
+    def spent_since(self, before: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Return the counters less those that there were before; of moments those that they are."""
+        return {
+            role: {
+                name: value - (before[role][name] or 0)
+                if isinstance(value, int | float) and name != "oldest"
+                else value
+                for name, value in spent.items()
+            }
+            for role, spent in self.spent().items()
+        }
+
+
+@contextmanager
+def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None) -> Iterator[Models]:
+    """Open the models that a spec names and the ledger of their replies, and close them.
+
+    Args:
+        spec: what answers and judges.
+        policy: how they are called.
+        system: what answers, where no spec can name it, as a function.
+    """
+    asks = asks_models(spec)
+    own = isinstance(spec.system, Function)
+    kept = ["fresh"] * policy.fresh + ["retry"] * bool(policy.retry)
+    if kept and not asks and not (own and set(policy.retry) <= {FAILED}):
+        raise QuadragError(f"--{kept[0]} is for models that are asked, and there is none; leave it out")
+    embed: Any = None
+    if spec.embed:
+        from quadrag.retrieval.encoder import Encoder
+
+        embed = Encoder(spec.embed, trust=policy.trust)
+        embed.check()
+    if system is None and isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE:
+        system = Extractive()
+    if not asks:
+        yield Models(policy, system or Extractive(), embed=embed)
+        return
+    with ExitStack() as stack:
+        ledger = stack.enter_context(policy.open_ledger())
+        policy = replace(policy, ledger=ledger)
+        system = system or _open_system(spec, policy)
+        stack.callback(system.close)
+        judges = []
+        for judge in spec.judges:
+            judges.append(_open_judge(judge, policy))
+            stack.callback(judges[-1].close)
+        entity = None
+        if spec.entity_model is not None:
+            entity = _open_chat(spec.entity_model, policy)
+            stack.callback(entity.close)
+        yield Models(policy, system, judges, entity, embed, ledger)
+
+
+def asks_models(spec: RunSpec) -> bool:
+    """Whether a spec names a model or a service that is asked."""
+    answers = spec.system.llm != EXTRACTIVE if isinstance(spec.system, Chat) else isinstance(spec.system, Service)
+    return answers or bool(spec.judges) or spec.entity_model is not None
+
+
+def _open_system(spec: RunSpec, policy: CallPolicy) -> System:
+    if isinstance(spec.system, Service):
+        if policy.estimate is not None:
+            raise QuadragError(
+                "what a RAG service asks is not known before; what its judge will be asked is told by quadrag score "
+                "ANSWERS --judge ... --estimate"
+            )
+        return RagService(spec.system.rag, policy, name=spec.system.name)
+    assert isinstance(spec.system, Chat)
+    chat = spec.system
+    return open_system(chat.address, policy, chat.sampling.sent(), **_settings(chat))
+
+
+def _settings(chat: Chat) -> dict[str, Any]:
+    return {"name": chat.name, "template": chat.template, "batch_size": chat.batch_size}
+
+
+def _open_chat(chat: Chat, policy: CallPolicy, judges: bool = False, **more: Any) -> Completer:
+    if not chat.is_chat:
+        raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
+    return open_completer(chat.address, policy, {**chat.sampling.sent(), **more}, judges=judges, **_settings(chat))
+
+
+def _open_judge(judge: Any, policy: CallPolicy) -> Completer:
+    shape = {} if judge.response_format is None else {"response_format": judge.response_format}
+    try:
+        opened = _open_chat(judge, policy, judges=True, **shape)
+        opened.model  # noqa: B018  # a server's only one is asked for here
+    except DeadServer:
+        if policy.estimate is not None:
+            raise
+        # It is called by its address, and whatever needs no judge is scored.
+        named = judge.model_copy(update={"model": parse_spec(judge.address).shown})
+        return _open_chat(named, replace(policy, prices=None, budget=None), judges=True, **shape)
+    return opened
+
+
+def name_model(chat: Any, asked: Any) -> str:
+    """Return what a model is called: by the name that the user gives, else as what is asked calls itself."""
+    return getattr(chat, "name", None) or str(getattr(asked, "model", None) or asked.name)
+
+
+def name_judges(spec: RunSpec, models: Models) -> str | None:
+    """Name the judges: one by its model, several as ``mean(a+b)``, or ``a; hal: b`` where they share out the keys."""
+    names = [name_model(chat, judge) for chat, judge in zip(spec.judges, models.judges, strict=True)]
+    if len(names) < 2:
+        return names[0] if names else None
+    asking = [metric for metric in load(spec.benchmark).metrics(spec.config, spec.conditions) if metric.judged]
+    if any(metric.panel for metric in asking):
+        return f"mean({'+'.join(names)})"
+    shares = {
+        place: [key for metric in asking if metric.judge == place for key in metric.judged]
+        for place in range(1, len(names))
+    }
+    return "; ".join([names[0], *(f"{', '.join(keys)}: {names[place]}" for place, keys in shares.items())])

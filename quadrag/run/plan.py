@@ -1,0 +1,317 @@
+"""From what a user says to specs: one run, all of a paper's tables, a recipe, a table of recipes.
+
+Whoever says something writes a partial spec: a mapping of `RunSpec`'s form, as the command line, `quadrag.evaluate`, a
+file and a recipe have it. Here one is laid over the other, what is left open is filled in as the benchmark has it, and
+the whole is checked. A recipe, an entry of a benchmark's `recipes.yaml`, is a partial spec with ``runs``, which are
+partial specs themselves, and ``published``, the printed row that it is of.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from quadrag import catalogue
+from quadrag.benchmark import Benchmark, JudgePreset, OptionSpec, known, load
+from quadrag.data.builders import options_of
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.parts import SETTINGS, Retrieval, validate
+from quadrag.paths import room
+from quadrag.reading import parse_yaml
+from quadrag.scoring.judging import verdict_format
+from quadrag.spec import CHALLENGE, EXTRACTIVE, RAG, Chat, Replica, RunSpec, is_address, merge, read_spec
+from quadrag.trust import Trust
+
+Partial = Mapping[str, Any]
+ENTITY_SAMPLING = {"temperature": 0, "max_tokens": 512}  # of a list of entities
+VERDICT_SAMPLING = {"temperature": 0, "max_tokens": 1024}
+_REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
+_TABLE = re.compile(r"\w+-table\d+")
+_NEAREST = 3  # names that stand for a mistyped one
+_WORDS = "the spec"
+
+
+def plan_run(partial: Partial, trust: Trust | None = None, what: str = _WORDS) -> RunSpec:
+    """Make the spec of one run.
+
+    Args:
+        partial: what is said of it.
+        trust: the models whose own code may run.
+        what: whose words they are, for errors.
+    """
+    benchmark = load(name_benchmark(partial))
+    if not partial.get("config"):
+        known_configs = ", ".join(catalogue.configs(benchmark.name))
+        raise QuadragError(f"no config; expected one of {known_configs}; --all of `quadrag run` takes all")
+    catalogue.config(benchmark.name, str(partial["config"]))
+    system = partial.get("system") or {}
+    usual: dict[str, Any] = {"benchmark": benchmark.name}
+    if isinstance(system, Mapping):
+        llm = system.get("llm")
+        if is_chat(llm):
+            usual["system"] = {"sampling": {"temperature": benchmark.temperature}}
+        served = "rag" in system
+        said = {"retriever": partial.get("retriever") or RAG, **system}
+        if served and (own := [name for name in ("llm", "sampling", "retriever") if said.get(name, RAG) != RAG]):
+            raise QuadragError(f"a RAG service finds passages and answers by itself; leave out its {own[0]}")
+        implied = RAG if served else "own" if str(llm or "").startswith(CHALLENGE) else None
+        usual["retriever"] = implied or benchmark.default_retriever
+    if partial.get("entity_model"):
+        usual["entity_model"] = {"sampling": ENTITY_SAMPLING}
+    settings = partial.get("retrieval") or {}
+    spec = validate(RunSpec, {**merge(usual, partial), "benchmark": benchmark.name}, what)
+    if judged := [n for n in spec.options if benchmark.options.get(n, OptionSpec()).judged and not spec.judges]:
+        raise QuadragError(f"option {judged[0]} is for a judge, and there is none; leave it out")
+    alone = isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE
+    if spec.prompts and alone and not spec.judges and spec.entity_model is None:
+        raise QuadragError("--prompts are for a chat model, and there is none; leave them out")
+    return spec.changed(retrieval=_settle_retrieval(benchmark, spec, settings, trust or Trust()))
+
+
+def name_system(spec: RunSpec, asked: str) -> str:
+    """Return what answers by the name that the user gives, else by its own."""
+    return getattr(spec.system, "name", None) or asked
+
+
+def is_chat(llm: Any) -> bool:
+    """Whether what a spec names as ``llm`` is told how to sample, as chat models are."""
+    return isinstance(llm, str) and bool(llm) and llm != "extractive" and not llm.startswith(CHALLENGE)
+
+
+def name_benchmark(partial: Partial) -> str:
+    """Return the benchmark of a partial spec, as the catalogue has it."""
+    if not partial.get("benchmark"):
+        raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
+    return catalogue.benchmark_name(str(partial["benchmark"]))
+
+
+def _settle_retrieval(benchmark: Benchmark, spec: RunSpec, settings: Partial, trust: Trust) -> Retrieval:
+    if spec.retriever not in (*benchmark.retrievers, RAG, "unknown"):
+        raise unknown_name(f"retriever of {benchmark.name}", str(spec.retriever), benchmark.retrievers)
+    for setting in settings:
+        if setting not in spec.retrieves.settings:
+            flag = f"--{setting.replace('_', '-')}"
+            raise QuadragError(f"the retriever {spec.retriever} of {benchmark.name} does not use {flag}; leave it out")
+    return benchmark.retrieval.changed(**settings, trust=trust)
+
+
+def plan_judges(
+    benchmark: str, named: Sequence[str], form: str | None, longest: int | None, names: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return what `RunSpec.judges` says of judges: specs, or presets as ``llama-3-70b-instruct=http://...``.
+
+    Args:
+        benchmark: whose verdicts they give.
+        named: the judges, in their order.
+        form: ``text``, ``json`` or ``schema``; ``text`` when None.
+        longest: tokens of a verdict; 1024 when None.
+        names: what they are called wherever they are served, in their order.
+    """
+    if not named and (form or longest):
+        option = "judge-format" if form else "judge-max-tokens"
+        raise QuadragError(f"--{option} is for a judge, and there is none; leave it out")
+    judges = []
+    for place, text in enumerate(named):
+        llm, parameters = _read_judge(text, place)
+        limits = {} if longest is None else {"max_tokens": longest}
+        sampling = {**VERDICT_SAMPLING, **limits, **{k: v for k, v in parameters.items() if k != "response_format"}}
+        shape = {**{k: v for k, v in parameters.items() if k == "response_format"}}
+        shape |= verdict_format(load(benchmark), form or "text", place)
+        judge = {"llm": llm, "sampling": sampling, **shape}
+        judges.append(judge | ({"name": names[place]} if place < len(names) else {}))
+    return judges
+
+
+def judge_presets() -> dict[str, JudgePreset]:
+    """Return the judges of all papers, by name."""
+    return {name: preset for benchmark in known() for name, preset in load(benchmark).judges.items()}
+
+
+def _read_judge(text: str, place: int) -> tuple[str, dict[str, Any]]:
+    """Return the spec that ``--judge`` names, and the parameters of a preset, of which ``local:`` takes none."""
+    name, mark, where = text.partition("=")
+    if not mark or not re.fullmatch(r"[\w.-]+", name):
+        return text, {}
+    presets = judge_presets()
+    if name not in presets:
+        raise QuadragError(f"{unknown_name('judge preset', name, presets)}; a model of your own: URL#{name}")
+    preset = presets[name]
+    if preset.role not in (None, place):
+        order = "second, after the judge of the other metrics" if preset.role else "first"
+        raise QuadragError(f"--judge {name} is asked about its own metrics alone; name it {order}")
+    if not is_address(where):
+        return where, {} if where.startswith("local:") else dict(preset.parameters)
+    if "#" in where:
+        raise QuadragError(f"--judge {name}=... names a model beside the preset's {preset.model}; leave out #...")
+    return f"{where}#{preset.model}", dict(preset.parameters)
+
+
+def plan_all(partial: Partial, original: bool = False, trust: Trust | None = None) -> list[RunSpec]:
+    """Make the specs of all that a paper's tables need, on the original data where there are two versions."""
+    benchmark = load(name_benchmark(partial))
+    runs = [
+        {"config": config, **({"retriever": retriever} if retriever else {})}
+        for config, retriever in benchmark.campaign(original)
+    ]
+    _refuse_said("--all", benchmark, runs, partial)
+    return _plan_among({}, runs, partial, trust)
+
+
+def _refuse_said(who: str, benchmark: Benchmark, runs: Sequence[Partial], partial: Partial) -> None:
+    """Refuse what several runs say themselves; of a benchmark that has only datasets' options, splits and these too."""
+    own = {"config"} | ({"retriever"} if any("retriever" in run for run in runs) else set())
+    own |= set() if benchmark.corpus or benchmark.options else {"options", "split"}
+    for name in sorted(own):
+        if partial.get(name):
+            raise QuadragError(f"{who} says the {name} of every run, and so do you: {partial[name]}; leave it out")
+
+
+def _plan_among(said: Partial, runs: Sequence[Partial], partial: Partial, trust: Trust | None) -> list[RunSpec]:
+    """Make the specs of several runs: what is said of all, of each over it, and what the user says over both.
+
+    Of the options that are not of one run each takes those that its retriever and config use.
+    """
+    benchmark = load(name_benchmark({**said, **partial}))
+    options, specs = {**said.get("options", {}), **(partial.get("options") or {})}, []
+    unused = set(options)
+    for run in runs:
+        both = merge(merge(said, run), {name: value for name, value in partial.items() if name != "config"})
+        retriever = str(both.get("retriever") or next(iter(benchmark.retrievers)))
+        taken = {
+            name: value
+            for name, value in options.items()
+            if not benchmark.options.get(name, OptionSpec()).find_idle(str(run["config"]), retriever)
+        }
+        unused -= set(taken)
+        specs.append(plan_run({**both, "options": {**run.get("options", {}), **taken}}, trust))
+    if unused:
+        raise QuadragError(f"none of these runs uses the option {min(unused)}; leave it out")
+    return specs
+
+
+def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list[RunSpec]:
+    """Make the specs of a recipe's runs, with what the user says beside it: where its models are, and the data."""
+    name, recipe = read_recipe(name)
+    if partial.get("benchmark") and name_benchmark(partial) != recipe["benchmark"]:
+        raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {partial['benchmark']}")
+    benchmark = load(recipe["benchmark"])
+    said = {key: value for key, value in recipe.items() if key not in ("runs", "published", "entity_model")}
+    said = {"retriever": benchmark.default_retriever, **said}
+    _refuse_said(f"the recipe {name}", benchmark, [said], partial)
+    for setting, value in said.get("retrieval", {}).items():
+        if setting in partial.get("retrieval", {}) and setting not in _REPLACEABLE:
+            raise QuadragError(f"the recipe {name} says --{setting.replace('_', '-')} {value}; leave it out")
+    system, entity = partial.get("system") or {}, partial.get("entity_model") or {}
+    model, llm = said.get("system", {}).get("model"), system.get("llm")
+    if model and not llm:
+        raise QuadragError(f"the recipe {name} asks {model}; say where with --llm http://HOST:PORT/v1")
+    if not is_address(llm):  # what a recipe says of a server's model is of no other
+        said["system"] = {key: said["system"][key] for key in ("sampling",) if is_chat(llm) and key in said["system"]}
+    if is_address(entity.get("llm")) and "entity_model" in recipe:
+        said["entity_model"] = recipe["entity_model"]
+    own = said
+    if system.get("api") == "chat":  # of a model that has an interface for chats after all
+        own = {**said, "system": {key: value for key, value in said["system"].items() if key != "template"}}
+    places = {"data_dir": partial.get("data_dir"), "system": {"llm": llm or EXTRACTIVE}}
+    places |= {"entity_model": {"llm": entity["llm"]}} if entity else {}
+    specs = _plan_among(own, recipe["runs"], partial, trust)
+    alone = _plan_among(said, recipe["runs"], places, trust)
+    return [spec.changed(replica=_compare(name, recipe, spec, by)) for spec, by in zip(specs, alone, strict=True)]
+
+
+def _compare(name: str, recipe: Partial, spec: RunSpec, own: RunSpec) -> Replica:
+    """Say which printed row a recipe is of, and what a spec says otherwise than the recipe alone does."""
+    published, known_here = recipe.get("published", {}), load(spec.benchmark).options
+    files = {option for option, value in known_here.items() if value.check or value.judged}
+    defaults = {option: value.default for option, value in known_here.items()}
+    defaults |= options_of(catalogue.config(spec.benchmark, spec.config))
+    here, there = ({**defaults, **_list_fixed(each)} for each in (spec, own))
+    changed = {
+        setting: (here.get(setting), there.get(setting))
+        for setting in {**here, **there}
+        if here.get(setting) != there.get(setting) and setting not in files and not setting.endswith(("_file", "_dir"))
+    }
+    replaced = {setting: str(changed.pop(setting)[1]) for setting in _REPLACEABLE if setting in changed}
+    return Replica(
+        recipe=name,
+        row=" ".join(str(value) for key, value in published.items() if key != "table"),
+        model=recipe.get("system", {}).get("model"),
+        entity_model=recipe.get("entity_model", {}).get("model"),
+        sent=tuple(recipe.get("system", {}).get("sampling", {})),
+        runs=len(recipe["runs"]),
+        changed=changed,
+        replaced={setting: value for setting, value in replaced.items() if setting in recipe.get("retrieval", {})},
+    )
+
+
+def _list_fixed(spec: RunSpec) -> dict[str, Any]:
+    """Return what a recipe may fix: options, settings of the search but for where vectors lie, how a model is asked."""
+    retrieval = {setting: getattr(spec.retrieval, setting) for setting in SETTINGS if setting != "index"}
+    asked = {name: getattr(spec.system, name, None) for name in ("api", "template")}
+    sampling = spec.system.sampling.sent() if isinstance(spec.system, Chat) else {}
+    return {**spec.options, **retrieval, "samples": spec.samples, **asked, **sampling}
+
+
+@cache
+def recipes() -> Mapping[str, dict[str, Any]]:
+    """Read all recipes, by name: ``TABLE-ROW`` of a benchmark's `recipes.yaml`, over what ``all`` of its table says."""
+    found: dict[str, dict[str, Any]] = {}
+    for benchmark in known():
+        path = room("baselines") / benchmark / "recipes.yaml"
+        for table, rows in (parse_yaml(path.read_bytes(), path, "tables of recipes") if path.is_file() else {}).items():
+            shared = {"benchmark": benchmark, **rows.pop("all", {})}
+            found |= {f"{table}-{row}": merge(shared, said) for row, said in rows.items()}
+    return dict(sorted(found.items()))
+
+
+def recipes_of_table(name: str | None) -> list[str]:
+    """Return the recipes of a table that a name like ``crud_rag-table3`` stands for; [] where it names none or one."""
+    if name is None or not _TABLE.fullmatch(name):
+        return []
+    return [recipe for recipe in recipes() if recipe.startswith(f"{name}-")]
+
+
+def plan_table(recipes: Sequence[str], partial: Partial, trust: Trust | None = None) -> dict[str, list[RunSpec]]:
+    """Make the specs of several recipes, by their names: a model is asked under one name, a setting replaced in one."""
+    said = {name: read_recipe(name)[1] for name in recipes}
+    models = {recipe.get("system", {}).get("model") for recipe in said.values()}
+    llm = (partial.get("system") or {}).get("llm")
+    if len(models) > 1 and llm and ("#" in llm or not is_address(llm)):
+        raise QuadragError(f"the recipes ask {len(models)} models, --llm {llm} names one; name one --recipe of them")
+    settings = partial.get("retrieval") or {}
+    for setting in set(settings) & set(_REPLACEABLE):
+        values = {recipe["retrieval"][setting] for recipe in said.values() if setting in recipe.get("retrieval", {})}
+        if len(values) > 1:
+            fixed = ", ".join(sorted(values))
+            raise QuadragError(f"--{setting} replaces one, and the recipes of this table have {fixed}; name one recipe")
+
+    def fit(name: str) -> dict[str, Any]:
+        own = said[name].get("retrieval", {})
+        left = {k: value for k, value in settings.items() if k not in _REPLACEABLE or k in own}
+        return {**partial, "retrieval": left}
+
+    return {name: plan_recipe(name, fit(name), trust) for name in recipes}
+
+
+def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
+    """Read a recipe by its name, or from the user's file, and check its form."""
+    if Path(name).suffix in (".yaml", ".yml"):
+        recipe, name = read_spec(name), Path(name).stem
+    else:
+        if name not in recipes():
+            tables = dict.fromkeys(match.group() for recipe in recipes() if (match := _TABLE.match(recipe)))
+            rows = [row for row in recipes() if row.startswith(f"{name}-")]
+            near = (rows or difflib.get_close_matches(name, [*tables, *recipes()], n=_NEAREST, cutoff=0))[:_NEAREST]
+            raise QuadragError(f"unknown recipe {name!r}; nearest: {', '.join(near)}; all: quadrag list")
+        recipe = dict(recipes()[name])
+    runs = recipe.get("runs")
+    if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) and "config" in run for run in runs):
+        raise QuadragError(f"the recipe {name} has no runs; expected a list of config, retriever and options")
+    recipe["benchmark"] = name_benchmark(recipe)
+    placed: dict[str, Any] = {role: {"llm": "http://HOST/v1"} for role in ("system", "entity_model") if role in recipe}
+    said = merge(placed, {key: value for key, value in recipe.items() if key not in ("runs", "published")})
+    for run in runs:
+        validate(RunSpec, merge(said, run), f"the recipe {name}")
+    return name, recipe

@@ -1,0 +1,398 @@
+"""One run: load, retrieve, answer, drive the scorers, summarise, check. `run` is the whole of it, in that order.
+
+Each stage is a file of the run folder, and one whose file stands is not done again, so a run that stopped goes on where
+it was; replies already paid for come from the ledger. Answers of a file, a function or a service enter at `answer`.
+What a table looks like is not decided here.
+"""
+
+import json
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from quadrag import __version__, stats
+from quadrag.benchmark import Finder, identify_options, load
+from quadrag.chat.prices import BudgetReached
+from quadrag.chat.reply import FAILED
+from quadrag.data.authors import know_files
+from quadrag.errors import NotReady, QuadragError
+from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
+from quadrag.progress import Progress
+from quadrag.provenance import Provenance, join
+from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
+from quadrag.results.items import find_short
+from quadrag.results.record import RunRecord
+from quadrag.results.run import Asked, Result
+from quadrag.results.status import settle_scores
+from quadrag.scoring.drive import DeadJudge, score_text
+from quadrag.scoring.judging import Scored, check_models, count_verdicts, score_answers
+from quadrag.scoring.served import score_service
+from quadrag.spec import CallPolicy, RunSpec
+from quadrag.systems.system import Assignment, Completer, Generated
+
+from . import questions as kept_questions
+from . import retrieve as passages_of
+from .finished import read_result
+from .folder import (
+    ANSWERING,
+    ANSWERS,
+    ITEMS,
+    PARTIAL,
+    QUESTIONS,
+    RETRIEVED,
+    SCORES,
+    STAGES,
+    VERDICTS,
+    RunFolder,
+    find_fresh,
+    lock_folder,
+    read_answers,
+)
+from .models import Models, name_judges, name_model
+
+_LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a run is about: its questions, whose they are, and what finds their passages."""
+
+    work: Assignment
+    questions: Sequence[Question]
+    source: str  # where they come from, and the corpus where it is from elsewhere
+    provenance: Provenance
+    held: list[str]  # of which part of the authors' questions they are
+    coverage: str | None = None
+    corpus: Corpus | None = None
+    finder: Finder | None = None
+
+
+def run(
+    spec: RunSpec, policy: CallPolicy, models: Models, out: Path | None, alone: bool = True, since: float | None = None
+) -> Result:
+    """Do a run, or go on with what its folder holds.
+
+    Args:
+        spec: what is measured, with what.
+        policy: how models are called.
+        models: those of the spec, opened.
+        out: the folder; None: nothing is written.
+        alone: whether it is not one of several runs, of which another one may ask the judges.
+        since: of a fresh run among several, the Unix time from which replies count.
+    """
+    system = models.system
+    work = system.take(load(spec.benchmark), spec)
+    if alone:
+        check_models(models, [(work.benchmark, work.task)])
+    with ExitStack() as stack:
+        finder = None if system.has_answers else work.benchmark.finder(work.task)
+        if finder is not None:
+            stack.callback(finder.close)
+        if not system.has_answers:
+            require_entity_llm(models.entity_llm, system.completer, work.task)
+        loaded = load_run(work, models, finder)
+        record = describe(loaded, models, policy)
+        stack.enter_context(lock_folder(out) if out else nullcontext())
+        folder = RunFolder(out, record, whole=system.has_answers)
+        folder.refuse_altered()
+        renew(folder, models, policy, since)
+        if folder.finished:
+            return show_again(folder, policy)
+        try:
+            return _work(loaded, folder, models, policy)
+        except (QuadragError, OSError):
+            folder.close()
+            raise
+
+
+def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy) -> Result:
+    """Do the stages that are not done."""
+    started, before, again = time.time(), models.spent(), folder.was_finished
+    asked = begin(folder, loaded, policy)
+    passages: Mapping[Key, Sequence[Passage]] = {}
+    if models.system.finds_passages:
+        generated, stopped = answer(folder, loaded, models, {}), None
+        passages = passages_of.read(folder.place(RETRIEVED), loaded.questions)
+    else:
+        if not models.system.has_answers:
+            passages = retrieve(folder, loaded, models)
+        try:
+            generated, stopped = answer(folder, loaded, models, passages), None
+        except BudgetReached as stop:
+            (generated,), stopped = stop.results, str(stop)
+    answers = generated.asked if stopped else generated.answers
+    scored = score(folder, loaded, models, answers, passages, stopped)
+    if scored.dead and again and not models.dead_judge:
+        raise DeadJudge(f"{scored.stopped}; the answers are kept in {folder.path}: do it again with a judge that does")
+    summarise(folder, models, generated, answers, scored, started)
+    folder.run.usage = _show_moments(models.spent_since(before))
+    marked = settle_scores(scored.scores, folder.run, scored.items)
+    if not (folder.run.stopped and again):
+        folder.commit()
+    texts = {(one.key, one.sample): one.answer for one in generated.answers}
+    run = folder.run
+    return Result(run, marked, scored.items, stopped=run.stopped, asked=asked, folder=folder.path, texts=texts)
+
+
+def require_entity_llm(entity_llm: Completer | None, answering: Completer | None, spec: RunSpec) -> None:
+    """Refuse a run that asks a model for the entities of its questions where there is none to ask.
+
+    Raises:
+        NotReady: there is none.
+    """
+    if load(spec.benchmark).asks_entities(spec) and entity_llm is None and answering is None:
+        raise NotReady(
+            f"--retriever {spec.retriever} has a model name the entities of the questions, and none is asked here; "
+            "give --entity-llm SPEC, or a retriever without the graph"
+        )
+
+
+def load_run(work: Assignment, models: Models, finder: Finder | None) -> Loaded:
+    """Load the questions, and open the corpus in which their passages are found."""
+    spec = work.task
+    questions: Sequence[Question]
+    questions, source = load_questions(spec.changed(limit=None), work.benchmark)
+    whole = len(questions)
+    if spec.limit:
+        questions = cut_splits(questions, spec.limit)
+    questions, whole = models.system.choose(questions, source) or (questions, whole)
+    corpus = None if models.system.has_answers else open_corpus(spec, work.benchmark)
+    where, whose = source.text, source.provenance
+    if corpus is not None:
+        searched = know_files(corpus.source, source.other)
+        where += f"; corpus: {searched.text}" * (searched.text != where)
+        whose = join([whose, searched.provenance])
+    coverage = f"{len(questions)} of {whole}" if len(questions) < whole else None
+    return Loaded(work, questions, where, whose, [*source.held], coverage, corpus, finder)
+
+
+def describe(loaded: Loaded, models: Models, policy: CallPolicy) -> RunRecord:
+    """Begin the record of a run: its spec, and digests of all that the spec names and that decides its files."""
+    work, questions = loaded.work, loaded.questions
+    spec, benchmark = work.task, work.benchmark
+    entity = models.entity_llm if benchmark.asks_entities(spec) else None
+    searched: dict[str, Any] = dict(loaded.finder.inputs) if loaded.finder else {}
+    if loaded.corpus:
+        from quadrag.retrieval.search import describe_search
+
+        searched["retrieval"] = {**spec.settings(), "corpus": loaded.corpus.fingerprint[:16]}
+        searched["search"] = describe_search(spec.retriever, spec.retrieval)
+    metrics = benchmark.metrics(spec.config, spec.conditions)
+    keywords = {
+        metric.module: benchmark.keywords(metric, questions, spec.conditions) for metric in metrics
+    }  # what is wrong with them is said before a call is made
+    digests = {
+        "quadrag": __version__,
+        "splits": list(dict.fromkeys(question.split for question in questions)),
+        **searched,
+        "options": identify_options(benchmark.options, spec.options),
+        "system": _identify(spec.system, models.system),
+        **({"entity": _identify(spec.entity_model, entity)} if entity else {}),
+        "prompts": kept_questions.digest(work.prompts) if work.prompts else None,
+        "questions": kept_questions.digest_questions(questions),
+        "seeds": {"bootstrap": stats.SEED},
+    }
+    judging: dict[str, Any] = {}
+    if models.judges:
+        judged = {metric.module for metric in metrics if metric.judged}
+        named = {module: _name_tokenizers(given) for module, given in keywords.items() if module in judged}
+        own = [given["prompt"] for given in named.values() if "prompt" in given]
+        judging["judges"] = [_identify(*pair) for pair in zip(spec.judges, models.judges, strict=True)]
+        judging["given"] = kept_questions.digest(named)
+        judging |= {"prompt": kept_questions.digest(own)} if own else {}
+    if models.embed:
+        judging["embed"] = getattr(models.embed, "describe", lambda: getattr(models.embed, "model", None))()
+    record = RunRecord(spec, _plain(digests), _plain(judging), name_judges(spec, models))
+    record.source = loaded.source
+    models.system.note(record)
+    return record
+
+
+def _identify(named: Any, asked: Any) -> dict[str, Any]:
+    """Say what identifies a model: by the name that the user gives, else by its own and where it is asked."""
+    service = getattr(named, "name", None) or getattr(asked, "service", None)
+    return {"model": name_model(named, asked), "service": service, "parameters": dict(asked.parameters)}
+
+
+def _name_tokenizers(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Name a tokenizer among keywords; its content is among the options."""
+    return {name: getattr(value, "name_or_path", value) for name, value in keywords.items()}
+
+
+def _plain(value: dict[str, Any]) -> dict[str, Any]:
+    """Return a value as `run.json` gives it back, so that the two can be compared."""
+    found: dict[str, Any] = json.loads(dumps(value))
+    return found
+
+
+def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | None) -> None:
+    """Send stages back to work whose calls failed, or whose replies are asked for again."""
+    record, system = folder.run, models.system
+    made_by_models = RETRIEVED if "entities" in record.found else ANSWERS
+    to_the_end = record.unread_judge and policy.max_failed == 1
+    if policy.fresh:
+        since = since or folder.fresh or find_fresh([folder.path] if folder.path else [])
+        if record.fresh != since:
+            folder.redo(STAGES[STAGES.index(made_by_models) :])
+            if folder.fresh != since:
+                folder.place(ANSWERING).unlink(missing_ok=True)
+            folder.run.fresh = since
+    elif set(policy.retry) - {FAILED}:
+        # Of what is no model no reply is kept that could be bad.
+        folder.redo(STAGES[STAGES.index(made_by_models if system.asks_models else VERDICTS) :])
+    if record.failed_entities:
+        folder.redo(STAGES)
+    elif record.failures and (system.asks_failed or FAILED in policy.retry):
+        folder.redo(STAGES[1:])
+    elif record.failed_verdicts or to_the_end:
+        folder.redo(STAGES[2:])
+    if models.ledger:
+        models.ledger.since = folder.run.fresh or 0.0
+
+
+def show_again(folder: RunFolder, policy: CallPolicy) -> Result:
+    """Read a finished run back; how many items may fail, and its certificates, are as the command says."""
+    assert folder.path is not None
+    record = folder.run
+    before = record.max_failed, record.certificates
+    record.max_failed = policy.max_failed
+    record.certificates = [dict(each) for each in policy.certificates] or record.certificates
+    found = replace(read_result(folder.path, run=record), reused=True)
+    if (record.max_failed, record.certificates) != before and policy.estimate is None:
+        record.write(folder.path)
+    return found
+
+
+def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, Asked]:
+    """Note that the run is at work, and keep what is known of its questions."""
+    record, spec = folder.run, loaded.work.task
+    record.state, record.stopped = "running", None
+    record.command, record.versions = list(policy.command), dict(_versions())
+    record.source, record.provenance, record.held = loaded.source, loaded.provenance.value, loaded.held
+    record.coverage, record.max_failed, record.profile = loaded.coverage, policy.max_failed, policy.profile
+    record.certificates = [dict(each) for each in policy.certificates] or record.certificates
+    asked = kept_questions.describe_each(loaded.work.benchmark, loaded.questions, spec.conditions)
+    folder.write(QUESTIONS, kept_questions.text_of(asked))
+    return asked
+
+
+def retrieve(folder: RunFolder, loaded: Loaded, models: Models) -> Mapping[Key, Sequence[Passage]]:
+    """Find the passages of every question."""
+    if not folder.stands(RETRIEVED):
+        if loaded.finder is not None:
+            partial = folder.place(PARTIAL)
+            llm = models.entity_llm or models.system.completer
+            passages = passages_of.supplied(loaded.questions, loaded.finder, llm, loaded.work.prompts, partial)
+            facts = loaded.finder.found
+        else:
+            passages, facts = passages_of.retrieve(
+                loaded.questions, loaded.work.task, loaded.corpus, models.policy.estimate
+            )
+        folder.run.found = dict(facts)
+        folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, passages)))
+        folder.place(PARTIAL).unlink(missing_ok=True)
+    return passages_of.read(folder.place(RETRIEVED), loaded.questions)
+
+
+def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
+    """Have the system answer the questions; one that finds its passages itself makes two files.
+
+    Raises:
+        BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
+    """
+    system, record, spec = models.system, folder.run, loaded.work.task
+    made = (RETRIEVED, ANSWERS) if system.finds_passages else (ANSWERS,)
+    if all(map(folder.stands, made)):
+        return Generated(read_answers(folder.place(ANSWERS)))
+    system.keep(folder.place(ANSWERING))
+    with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples) as progress:
+        try:
+            generated = system.answer(loaded.work, loaded.questions, passages, progress.update)
+        except BudgetReached as stop:
+            _note_answers(record, stop.results[0])
+            folder.save()
+            raise
+    _note_answers(record, generated)
+    if system.finds_passages:
+        folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, generated.passages)))
+    folder.write(ANSWERS, jsonl_text(asdict(each) for each in generated.answers))
+    if not generated.failures:  # else what stands is there for the run that asks for them again
+        folder.place(ANSWERING).unlink(missing_ok=True)
+    return generated
+
+
+def _note_answers(record: RunRecord, generated: Generated) -> None:
+    record.failures, record.latency_seconds = generated.failures, generated.latency
+    record.latency = stats.spread(list(generated.latency.values()))
+
+
+def score(
+    folder: RunFolder,
+    loaded: Loaded,
+    models: Models,
+    answers: Sequence[Answer],
+    passages: Mapping[Key, Sequence[Passage]],
+    stopped: str | None,
+) -> Scored:
+    """Drive the scorers over the answers; of a run that stopped, over those there are, by what needs no judge."""
+    spec = loaded.work.task
+    if not models.system.finds_passages:
+        shown = None if models.system.has_answers else passages
+        return score_answers(models, loaded.work.benchmark, loaded.questions, answers, spec, stopped, shown)
+    benchmark = load(spec.benchmark)
+    scored, evidence = score_service(models, benchmark, loaded.questions, answers, spec, passages)
+    folder.run.service = asdict(evidence)
+    return scored
+
+
+def summarise(
+    folder: RunFolder,
+    models: Models,
+    generated: Generated,
+    answers: Sequence[Answer],
+    scored: Scored,
+    started: float,
+) -> None:
+    """Write items and scores, and note what the run came to."""
+    record, stopped = folder.run, scored.stopped
+    scored.tell(record)
+    if stopped and record.dead_judge:
+        kept = f"; the answers are kept in {folder.path}" if folder.path else ""
+        stopped = f"{stopped}{kept}: do it again with a judge that does"
+    elif stopped:
+        stopped = f"{len(answers)} of {len(generated.answers)} answers; {stopped}"
+    texts = {VERDICTS: jsonl_text(scored.verdicts)} if models.judges else {}
+    texts |= {ITEMS: jsonl_text(scored.items), SCORES: score_text(scored.scores)}
+    if stopped and not folder.whole:
+        folder.write_partial(texts)
+    else:
+        for stage, text in texts.items():
+            folder.write(stage, text)
+    record.short = find_short(answers) if models.system.asks_models or record.log else {}
+    record.failed_verdicts = 0 if stopped else count_verdicts(answers, scored.items, "api_error")
+    record.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
+    record.state, record.stopped = "stopped" if stopped else "finished", stopped
+    record.started, record.seconds = _clock(started), round(time.time() - started, 3)
+    record.host = platform.node()
+
+
+def _show_moments(usage: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    for spent in usage.values():
+        if spent.get("oldest") is not None:
+            spent["oldest"] = _clock(spent["oldest"])
+    return usage
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    return {"quadrag": __version__, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
+
+
+def _clock(moment: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))

@@ -1,0 +1,156 @@
+"""The score stage of a system that finds its own passages: its answers, and its rankings of the gold documents.
+
+Two ways lead from its passages to these, one for the whole run: by id, where at least one passage bears the id of a
+gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text, where a passage is part of a gold
+document of its question, or holds one whole, blanks aside, with `LEAST` characters or more. Where no passage is known
+so, but an id has the form of a gold document's, as 64 hexadecimal digits, or passages have texts alone, nothing was
+found. Of ids of another form that cannot be told, nor where most texts are too short: nothing is ranked.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from quadrag.benchmark import NOT_GIVEN, Benchmark
+from quadrag.errors import one_line
+from quadrag.loading import load_rows, script_options
+from quadrag.passages import UNNAMED
+from quadrag.records import Answer, Key, Passage, Question, document_id
+from quadrag.spec import RunSpec
+from quadrag.systems.own import as_served
+
+from .judging import Judging, Scored, score_answers
+
+LEAST = 32  # characters, blanks aside, from which a part of a text is taken for a part of it and no chance
+_LONGEST = 16  # characters of an id that is shown
+_MOST = 0.5  # share of the passages that may be too short to be known, so that a ranking still says something
+_HEX = re.compile("[0-9a-f]")  # each as 0 leaves what is alike in the hashes and UUIDs of a corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a system gave.
+
+    Attributes:
+        passages: how many, over all questions.
+        questions: how many questions had any.
+        texts: whether any passage has a text.
+        by: ``id`` or ``text``, the way to the gold documents; ``form`` where ids have the form of theirs and none is a
+            gold document's; None where there is no way.
+        why: why retrieval is not ranked; None where it is, or where the benchmark never ranks.
+        bare: how many answers came without passages.
+        gold: how many passages are gold documents of their questions, where texts are the way.
+    """
+
+    passages: int = 0
+    questions: int = 0
+    texts: bool = False
+    by: str | None = None
+    why: str | None = None
+    bare: int = 0
+    gold: int = 0
+
+
+def score_service(
+    session: Judging,
+    inner: Benchmark,
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    task: RunSpec,
+    passages: Mapping[Key, Sequence[Passage]],
+) -> tuple[Scored, Evidence]:
+    """Score a system's answers and rankings.
+
+    Returns:
+        What `score_answers` does, and what the system gave.
+    """
+    evidence, known = find_documents(inner, task, questions, passages)
+    bare = sum(answer.answer is not None and not passages[answer.key] for answer in answers)
+    ranked = {
+        # The user's own passages stand whatever became of the call; where it failed without any, nothing was ranked.
+        answer.key: [one._replace(id=name) for one, name in zip(passages[answer.key], known[answer.key], strict=True)]
+        for answer in answers
+        if answer.answer is not None or passages[answer.key]
+    }
+    served = as_served(inner, evidence.texts, evidence.why)
+    scored = score_answers(session, served, questions, answers, task, None, ranked)
+    return scored, replace(evidence, bare=bare)
+
+
+def find_documents(
+    inner: Benchmark, task: RunSpec, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
+) -> tuple[Evidence, dict[Key, list[str]]]:
+    """Find the gold documents among a system's passages.
+
+    Returns:
+        What the system gave, and per question the ids of its passages in their order, the gold documents' among them.
+    """
+    own = {key: [document_id(passage) for passage in row] for key, row in passages.items()}
+    every = [document for row in own.values() for document in row]
+    texts = [squeeze(passage.text) for row in passages.values() for passage in row]
+    evidence = Evidence(len(every), sum(map(bool, passages.values())), any(texts))
+    gold = {document for question in questions for document in question.relevant}
+    if inner.corpus is None:
+        return evidence, own
+    if not gold:
+        return replace(evidence, why="no question here has a gold document"), own
+    if not every:
+        return replace(evidence, why=NOT_GIVEN), own
+    if not gold.isdisjoint(every):
+        return replace(evidence, by="id"), own
+    matched = match_gold(inner, task, questions, passages)
+    names = {key: [name or own[key][at] for at, name in enumerate(row)] for key, row in matched.items()}
+    hits = [name is not None for row in matched.values() for name in row]
+    forms = {_HEX.sub("0", document) for document in gold}
+    if not any(hits) and any(_HEX.sub("0", document) in forms for document in every):
+        return replace(evidence, by="form"), own
+    others = [text for text, hit in zip(texts, hits, strict=True) if not hit]
+    short = sum(0 < len(text) < LEAST for text in others)
+    if any(texts) and short > _MOST * len(every):
+        few = f"{short} of {len(every)} are under {LEAST} characters"
+        return replace(evidence, why=f"most passages are too short to be known; {few}"), own
+    named = [ident for ident in every if not ident.startswith(UNNAMED)]
+    if any(hits) or (inner.gold and any(texts) and not named):
+        return replace(evidence, by="text", gold=sum(hits)), names
+    why = "the system gave no id and no text of a gold document"
+    if named:
+        why += f"; one of its ids is {one_line(named[0], _LONGEST)!r}, one of theirs {one_line(min(gold), _LONGEST)!r}"
+    return replace(evidence, why=why), own
+
+
+def squeeze(text: str) -> str:
+    """Return a text without its blanks."""
+    return "".join(text.split())
+
+
+def match_gold(
+    inner: Benchmark, task: RunSpec, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
+) -> dict[Key, list[str | None]]:
+    """Return the gold document that each passage is known by its text to be of, by question; None where it is none."""
+    read = read_gold(inner, task, questions)
+    golds = {key: [(ident, squeeze(text)) for ident, text in pairs] for key, pairs in read.items()}
+    return {key: [_match(squeeze(one.text), golds.get(key, ())) for one in row] for key, row in passages.items()}
+
+
+def _match(text: str, golds: Sequence[tuple[str, str]]) -> str | None:
+    for ident, gold in golds:
+        if (len(text) >= LEAST and text in gold) or (len(gold) >= LEAST and gold in text):
+            return ident
+    return None
+
+
+def read_gold(inner: Benchmark, task: RunSpec, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
+    """Read the gold documents of questions, each with its id and its text; {} where the benchmark holds no texts."""
+    if inner.gold is None:
+        return {}
+    ids, texts = inner.gold
+    wanted = {question.key for question in questions}
+    golds: dict[Key, list[tuple[str, str]]] = {}
+    options = script_options(task, as_served(inner))
+    for split in dict.fromkeys(question.split for question in questions):
+        for row in load_rows(inner.name, task.config, task.data_dir, options, split)[0]:
+            key = (task.config, split, str(row["id"]))
+            # OmniEval lists ids and texts apart; where they are not as many, which is which is unknown.
+            if key in wanted and len(row[ids]) == len(row[texts]):
+                golds[key] = list(zip(row[ids], row[texts], strict=True))
+    return golds

@@ -1,0 +1,223 @@
+"""A user's function as what answers: from a question to its answer, or from a list of them to a list.
+
+Its answers are kept in the run's folder as they come, so that a run that was killed goes on; whether the function has
+changed since cannot be seen. A coroutine function is called in one loop in a thread of its own, for the life of the
+process: what clients bind to a loop at their first call, as connections and locks, so serves every evaluation after it.
+"""
+
+import asyncio
+import inspect
+import json
+import math
+import os
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from quadrag.benchmark import Benchmark
+from quadrag.chat.keys import known_keys
+from quadrag.chat.reply import Failure, Reply
+from quadrag.errors import QuadragError
+from quadrag.passages import list_rows
+from quadrag.prompts import load_service_prompts
+from quadrag.reading import Unreadable, name_kind
+from quadrag.records import Key, Passage, dumps
+from quadrag.spec import RunSpec
+
+from .own import Served, pose, read_result, take_served
+from .system import Assignment, Generated, Passages, Questions, System, Tell, collect
+
+_FIRST = 8  # questions that all failed: the others would
+_OURS = str(Path(__file__).parent)
+_opening = threading.Lock()
+
+Batch = Sequence[tuple[Key, Any]]  # of each question its key, and what the function is handed
+Results = list[Reply | Failure]
+
+
+class Function(System):
+    """A function from a question to its answer, or from a list of questions to a list of answers."""
+
+    asks_models = asks_failed = draws = False
+    name = ""
+    parameters: Mapping[str, Any] = {"contract": "python"}  # as of a RAG service
+
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        name: str | None = None,
+        batch_size: int | None = None,
+        concurrency: int = 16,
+    ) -> None:
+        """Take a function, or a coroutine function, from an `OpenQuestion` to what `read_result` reads.
+
+        With `batch_size` it is handed lists of so many, for lists of as many results; `concurrency` bounds the calls in
+        flight of a coroutine function.
+        """
+        self.function, self.batch_size, self.concurrency = function, batch_size, concurrency
+        self.name = name or str(getattr(function, "__name__", type(function).__name__))
+        calls = (function, getattr(function, "__call__", None))  # noqa: B004
+        self._waits = any(map(inspect.iscoroutinefunction, calls))
+        # `oldest` is the Unix time of the oldest kept answer.
+        self.spent: dict[str, Any] = {"calls": 0, "cached": 0, "oldest": None}
+        self._kept_in: Path | None = None
+
+    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
+        """Take a task on; where the benchmark brings no passages, as what finds them; see `System.take`."""
+        self.finds_passages = benchmark.supplied is None and not self.wants_pages
+        if self.finds_passages:
+            return take_served(benchmark, task)
+        return replace(super().take(benchmark, task), prompts=load_service_prompts(task.benchmark))
+
+    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+        """Call the function for each question that is not answered yet; see `System.answer`.
+
+        What it raises is the failure of that question alone, unless nothing but failures comes of it.
+        """
+        replies = self._read_kept()
+        asked = [question for question in questions if question.key not in replies]
+        self.spent["calls"] += len(asked)
+        self.spent["cached"] += len(questions) - len(asked)
+
+        def keep(batch: Batch, results: Results) -> None:
+            made = dict(zip((key for key, _ in batch), results, strict=True))
+            self._keep(made)
+            replies.update(made)
+            if tell is not None:
+                tell(len(replies), len(questions))
+
+        posed = iter(self._pose(work, asked, passages))
+        batches = iter(lambda: list(islice(posed, self.batch_size or 1)), [])
+        self._call_all(islice(batches, math.ceil(_FIRST / (self.batch_size or 1))), keep)
+        failures = [reply for reply in replies.values() if isinstance(reply, Failure)]
+        if len(asked) >= _FIRST and len(failures) == len(replies):
+            raise QuadragError(
+                f"the first {len(failures)} questions all failed, and no more are asked; the first: "
+                f"{failures[0].detail}; correct the function and run again"
+            )
+        self._call_all(batches, keep)
+        return collect([(question, 0) for question in questions], [replies[question.key] for question in questions])
+
+    def keep(self, path: Path) -> None:
+        """Keep answers in this file, and take those that are kept there; see `System.keep`."""
+        self._kept_in = path
+
+    def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterable[tuple[Key, Any]]:
+        return ((question.key, pose(work, question, passages.get(question.key, ()))) for question in questions)
+
+    def _call_all(self, batches: Iterator[Batch], keep: Callable[[Batch, Results], None]) -> None:
+        """Call the function for lists of questions, and keep what comes of each as it comes."""
+        if self._waits:
+            _call_beside(self._call, batches, self.concurrency, keep)
+        for batch in batches:
+            try:
+                self._call(batch).send(None)  # it awaits nothing, so this ends it
+            except StopIteration as done:
+                keep(batch, done.value)
+
+    async def _call(self, batch: Batch) -> Results:
+        """Call the function for a batch, and read what it returns; what it raises is a failure of this batch alone.
+
+        Raises:
+            QuadragError: it returned no list of as many results: whose they are, nobody knows.
+        """
+        started = time.perf_counter()
+        try:
+            result = self.function([posed for _, posed in batch] if self.batch_size else batch[0][1])
+            result = await result if self._waits else result
+        except (Exception, asyncio.CancelledError) as error:
+            return [_read_failure(error)] * len(batch)
+        seconds = (time.perf_counter() - started) / len(batch)
+        rows = list_rows(result) if self.batch_size else [result]
+        if rows is None or len(rows) != len(batch):
+            many = "" if rows is None else f" of {len(rows)} results"
+            raise QuadragError(
+                f"the function returned {name_kind(result)}{many}; expected a list of {len(batch)}, a result for each "
+                "question; earlier answers are kept; correct the function and run again"
+            )
+        return [_read(row, seconds) for row in rows]
+
+    def _read_kept(self) -> dict[Key, Reply | Failure]:
+        """Read the answers that are kept; a line that a kill cut off is as if it were not there."""
+        kept: dict[Key, Reply | Failure] = {}
+        text = self._kept_in.read_text("utf-8", "replace") if self._kept_in and self._kept_in.exists() else ""
+        for line in text.split("\n"):
+            with suppress(ValueError, KeyError, TypeError, RecursionError):
+                row = json.loads(line)
+                (config, split, ident), made = row.pop("key"), row.pop("made")
+                row["passages"] = tuple(Passage(*passage) for passage in row["passages"])
+                kept[config, split, ident] = Served(**row)
+                self.spent["oldest"] = min(made, self.spent["oldest"] or made)
+        return kept
+
+    def _keep(self, replies: Mapping[Key, Reply | Failure]) -> None:
+        """Write answers behind those that are kept; failures are not, so that they are asked again."""
+        if self._kept_in is None:
+            return
+        with self._kept_in.open("a", encoding="utf-8") as file:
+            for key, reply in replies.items():
+                if isinstance(reply, Served):
+                    # A line break first: a kill may have cut the last line off.
+                    file.write(f"\n{dumps({'key': key, 'made': round(time.time(), 3), **asdict(reply)})}\n")
+
+
+def _read(result: Any, seconds: float) -> Reply | Failure:
+    try:
+        return replace(read_result(result), latency=seconds)
+    except Unreadable as error:
+        return Failure("unparsable", f"returned {error}")
+
+
+def _read_failure(error: BaseException) -> Failure:
+    """Read an exception that the function raised, with the last line of the user's own file that led to it."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    place = f" ({own[-1].name}, {Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    said = ": ".join(filter(None, (type(error).__name__, str(error))))
+    return Failure("raised", known_keys().line(f"{said}{place}"))
+
+
+def _call_beside(
+    call: Callable[[Batch], Any], batches: Iterator[Batch], concurrency: int, keep: Callable[[Batch, Results], None]
+) -> None:
+    """Call a coroutine function for all batches in the loop, and keep what comes of each in the order they end."""
+
+    async def hold(batch: Batch) -> Any:
+        try:
+            return await call(batch)
+        except BaseException as error:  # which might end the loop
+            return error
+
+    with _opening:
+        loop = _find_loop(os.getpid())
+    waiting: dict[Future[Any], Batch] = {}
+    try:
+        while True:
+            for batch in islice(batches, concurrency - len(waiting)):
+                waiting[asyncio.run_coroutine_threadsafe(hold(batch), loop)] = batch
+            if not waiting:
+                return
+            for done in wait(waiting, return_when=FIRST_COMPLETED).done:
+                batch, results = waiting.pop(done), done.result()
+                if isinstance(results, BaseException):
+                    raise results
+                keep(batch, results)
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+@cache
+def _find_loop(process: int) -> asyncio.AbstractEventLoop:
+    """Return the loop of a process; a fork has none of its parent's threads."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="quadrag-functions", daemon=True).start()
+    return loop

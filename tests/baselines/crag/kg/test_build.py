@@ -1,0 +1,269 @@
+"""A build takes what is there, names what is lacking or damaged, and leaves nothing half-made."""
+
+import bz2
+import hashlib
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from quadrag.baselines.crag.kg.build import Step, build
+from quadrag.baselines.crag.kg.graph import PARTS, Graph
+from quadrag.errors import QuadragError
+
+FILES = sorted({name for part in PARTS for name in part.files})
+WHOLE: dict[str, Any] = {
+    "finance/company_name.dict": [["Apple Inc.", "AAPL"]],
+    "finance/finance_price.sqlite": {"AAPL": {"2024-02-28 00:00:00 EST": {"Open": 1.5}}},
+    "finance/finance_detailed_price.sqlite": {"AAPL": {"2024-02-28 09:30:00 EST": {"Open": 1.5}}},
+    "finance/finance_dividend.sqlite": {"AAPL": {}},
+    "finance/finance_marketcap.sqlite": {"AAPL": 2.5e12},
+    "finance/finance_info.sqlite": {"AAPL": {"forwardEps": 7.1, "forwardPE": 25.5}},
+    "movie/movie_db.json": {"up": {"id": 1, "title": "Up"}},
+    "movie/person_db.json": {"pete docter": {"id": 2, "name": "Pete Docter"}},
+    "movie/year_db.json": {"2009": {"movie_list": [1], "oscar_awards": []}},
+    "music/artist_dict_simplified.pickle": {"Adele": {"country": "GB"}},
+    "music/song_dict_simplified.pickle": {"Hello": {"author": "Adele"}},
+    "music/artist_work_dict.pickle": {"Adele": ["19", "21"]},
+    "music/rank_dict_hot100.pickle": {"1": [{"Date": "2015-11-14", "Song": "Hello", "Artist": "Adele"}]},
+    "music/song_dict_hot100.pickle": {"Hello": {"2015-11-14": ["", "", "", "1", "1", "1", "2"]}},
+    "music/grammy_df.pickle": pd.DataFrame(
+        {"year": [2016], "category": ["Song Of The Year"], "nominee": ["Hello"], "artist": ["Adele"], "workers": [None]}
+    ),
+    "open/kg.0.jsonl.bz2": [["Florida", {"summary_text": "a state"}]],
+    "open/kg.1.jsonl.bz2": [["Ohio", {"summary_text": "another"}]],
+    "sports/nba.sqlite": {
+        "game": [{"game_id": "1", "game_date": "2022-10-11 00:00:00", "team_name_home": "A", "team_name_away": "B"}],
+        "play_by_play": [{"game_id": "1", "eventnum": 2}],
+    },
+    "sports/soccer_team_match_stats.pkl": pd.DataFrame(
+        {"date": pd.to_datetime(["2024-01-01"]), "GF": ["1"]},
+        index=pd.MultiIndex.from_tuples([("L", "2324", "A", "g")], names=["league", "season", "team", "game"]),
+    ),
+}
+
+
+def test_every_file_goes_in_and_is_recorded(upstream: Any, target: Path) -> None:
+    assert sorted(WHOLE) == FILES
+    root = upstream(WHOLE)
+    built = build(root, target)
+    assert (built.path, built.lacking) == (target, [])
+    assert built.rows == {part.table: 2 if part.table == "open" else 1 for part in PARTS}
+    with Graph(target) as graph:
+        assert graph.sources == [
+            {
+                "file": name,
+                "size": (root / name).stat().st_size,
+                "sha256": hashlib.sha256((root / name).read_bytes()).hexdigest(),
+            }
+            for name in FILES
+        ]
+    assert [path.name for path in target.parent.iterdir() if path.name != "src"] == ["kg.sqlite"]
+    build(root, target.with_name("again.sqlite"))
+    assert target.read_bytes() == target.with_name("again.sqlite").read_bytes()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_one_file_alone_is_built_and_the_others_are_lacking(name: str, upstream: Any, target: Path) -> None:
+    built = build(upstream({name: WHOLE[name]}), target)
+    assert sorted(built.lacking) == [other for other in FILES if other != name]
+    assert sorted(built.rows) == sorted(part.table for part in PARTS if name in part.files)
+
+
+@pytest.mark.parametrize(
+    ("call", "file"),
+    [
+        ("open_get_entity", "open/kg.0.jsonl.bz2 and open/kg.1.jsonl.bz2"),
+        ("open_search_entity_by_name", "open/kg.0.jsonl.bz2"),
+        ("movie_get_movie_info", "movie/movie_db.json"),
+        ("finance_get_eps", "finance/finance_info.sqlite"),
+        ("music_grammy_get_award_count_by_song", "music/grammy_df.pickle"),
+        ("music_get_members", "music/artist_dict_simplified.pickle"),
+        ("sports_soccer_get_games_on_date", "sports/soccer_team_match_stats.pkl"),
+        ("sports_nba_get_games_on_date", "sports/nba.sqlite"),
+        ("sports_nba_get_play_by_play_data_by_game_ids", "sports/nba.sqlite"),
+    ],
+)
+def test_a_function_without_its_file_says_which(call: str, file: str, graph_of: Any) -> None:
+    graph = graph_of({"movie/year_db.json": {"2000": 1}})
+    assert graph.movie_get_year_info("2000") == 1
+    with pytest.raises(QuadragError, match=f"was built without {file}"):
+        getattr(graph, call)("2024-01-01")
+
+
+@pytest.mark.parametrize("below", ["", "mock_api/cragkg", "cragkg"])
+def test_a_checkout_will_do(below: str, tmp_path: Path, target: Path) -> None:
+    folder = tmp_path / "checkout" / below / "movie"
+    folder.mkdir(parents=True)
+    (folder / "year_db.json").write_text('{"2000": 1}')
+    assert build(tmp_path / "checkout", target).rows == {"year": 1}
+
+
+def test_a_folder_without_a_domain_is_refused(tmp_path: Path, target: Path) -> None:
+    with pytest.raises(QuadragError):
+        build(tmp_path, target)
+    (tmp_path / "movie").mkdir()
+    with pytest.raises(QuadragError):
+        build(tmp_path, target)
+
+
+LINE = bz2.compress(b'["a", {}]\n')
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("movie/movie_db.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+        ("movie/movie_db.json", b""),
+        ("movie/movie_db.json", b"[]"),
+        ("movie/movie_db.json", b'{"a": {"id": 1}'),
+        ("movie/movie_db.json", b'{"a": "\xff"}'),
+        ("open/kg.0.jsonl.bz2", b"no bz2"),
+        ("open/kg.0.jsonl.bz2", LINE[:-6]),
+        ("open/kg.0.jsonl.bz2", bz2.compress(b'["a", {}]\n["b"]\n')),
+        ("open/kg.0.jsonl.bz2", bz2.compress(b"[1, {}]\n")),
+        ("finance/company_name.dict", b"Company,Ticker\nA,B\n"),
+        ("finance/company_name.dict", b"Name,Symbol\n\xff,B\n"),
+        ("finance/finance_info.sqlite", b"no database"),
+        ("finance/finance_info.sqlite", {"A": b"no pickle"}),
+        ("music/artist_dict_simplified.pickle", [1]),
+        ("music/rank_dict_hot100.pickle", {"1": [{"Date": "x"}]}),
+        ("music/song_dict_hot100.pickle", {"a": ["x"]}),
+        ("music/grammy_df.pickle", pd.DataFrame({"year": [1]})),
+        ("sports/soccer_team_match_stats.pkl", pd.DataFrame({"date": [1]})),
+        ("sports/nba.sqlite", {"game": [{"game_id": 1}]}),
+        ("sports/nba.sqlite", b"no database at all, but long enough to be looked at"),
+    ],
+    ids=lambda value: str(value)[:40],
+)  # fmt: skip
+def test_what_is_damaged_is_named_and_the_graph_before_it_stays(
+    name: str, value: Any, upstream: Any, target: Path
+) -> None:
+    build(upstream({"movie/year_db.json": {"2000": 1}, "movie/movie_db.json": {}}), target)
+    before = target.read_bytes()
+    with pytest.raises(QuadragError, match=rf"^[^\n]*{name.split('/')[1]}[^\n]*$"):
+        build(upstream({name: value}), target)
+    assert target.read_bytes() == before
+    assert sorted(path.name for path in target.parent.iterdir()) == ["kg.sqlite", "src"]
+
+
+def test_a_view_does_not_pass_for_a_table(upstream: Any, target: Path) -> None:
+    root = upstream({"sports/nba.sqlite": {"other": [{"game_id": 1}]}})
+    with closing(sqlite3.connect(root / "sports/nba.sqlite")) as db:
+        db.execute("CREATE VIEW game AS SELECT 1 AS game_id, 2 AS game_date, 3 AS team_name_home, 4 AS team_name_away")
+        db.commit()
+    with pytest.raises(QuadragError, match=r"nba\.sqlite"):
+        build(root, target)
+
+
+def test_an_interrupted_build_leaves_nothing(upstream: Any, target: Path) -> None:
+    def interrupt(step: Step) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build(upstream(WHOLE), target, interrupt)
+    assert [path.name for path in target.parent.iterdir()] == ["src"]
+
+
+def test_progress_tells_files_rows_and_bytes(upstream: Any, target: Path) -> None:
+    steps: list[Step] = []
+    root = upstream(WHOLE | {"movie/movie_db.json": {f"film {n}": {"id": n} for n in range(25_000)}})
+    build(root, target, steps.append)
+    assert {step.file for step in steps} == {*FILES, ""}
+    assert [step.rows for step in steps if step.file == "movie/movie_db.json"] == [0, 10_000, 20_000]
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
+    total = sum((root / name).stat().st_size for name in FILES)
+    assert steps[-1] == Step("", 0, total, total)
+
+
+def test_a_repeated_name_has_its_last_value_in_the_first_place(graph_of: Any) -> None:
+    graph = graph_of(
+        {
+            "movie/person_db.json": b'{"a x": {"id": 1}, "b x": {"id": 2}, "a x": {"id": 3}, "c": 4, "d": 5, "e": 6}',
+            "open/kg.0.jsonl.bz2": [["A", 1], ["B", 2]],
+            "open/kg.1.jsonl.bz2": [["A", 3]],
+        }
+    )
+    assert graph.movie_get_person_info("x") == [{"id": 3}, {"id": 2}]
+    assert graph.movie_get_person_info_by_id(1) is None
+    assert graph.open_get_entity("A") == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"a text", "database"])
+def test_another_file_is_not_replaced(content: Any, upstream: Any, target: Path) -> None:
+    if content == "database":
+        with closing(sqlite3.connect(target)) as db:
+            db.execute("CREATE TABLE precious (a)")
+    else:
+        target.write_bytes(content)
+    before = target.read_bytes()
+    with pytest.raises(QuadragError, match=target.name):
+        build(upstream({"movie/year_db.json": {"2000": 1}}), target)
+    assert target.read_bytes() == before
+
+
+def test_a_target_that_cannot_be_written_is_named(upstream: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(QuadragError, match=r"file/kg\.sqlite"):
+        build(upstream({"movie/year_db.json": {"2000": 1}}), tmp_path / "file" / "kg.sqlite")
+
+
+KILLED = """
+import os, sys
+from quadrag.kg.build import build
+build(sys.argv[1], sys.argv[2], lambda step: os.kill(os.getpid(), 9) if step.rows or step.done else None)
+"""
+
+
+def test_what_a_killed_build_left_goes_with_the_next(
+    upstream: Any, target: Path, forked_python: Any, environment: Any
+) -> None:
+    root = upstream({"movie/movie_db.json": {"up": {"id": 1}}, "movie/year_db.json": {"2000": {"movie_list": [1]}}})
+    for _ in range(2):
+        assert forked_python(KILLED, root, target, env=environment()).returncode != 0
+        assert len(list(target.parent.glob(f".{target.name}.*.part"))) == 1
+
+    def meanwhile(step: Step) -> None:
+        # A build that is at work is not touched by another one's start.
+        if not step.done and not started:
+            started.append(build(root, target))
+
+    started: list[Any] = []
+    build(root, target, meanwhile)
+    assert started
+    assert [path.name for path in target.parent.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("content", [b"", b"a text", "database", "version", None])
+def test_what_is_no_graph_is_not_opened(content: Any, upstream: Any, target: Path) -> None:
+    if content == "version":
+        build(upstream({"movie/year_db.json": {"2000": 1}}), target)
+        with closing(sqlite3.connect(target)) as db:
+            db.execute("PRAGMA user_version = 99")
+    elif content == "database":
+        with closing(sqlite3.connect(target)) as db:
+            db.execute("CREATE TABLE a (b)")
+    elif content is not None:
+        target.write_bytes(content)
+    with pytest.raises(QuadragError, match=target.name):
+        Graph(target)
+
+
+def test_threads_share_a_graph(graph_of: Any) -> None:
+    graph = graph_of({"movie/movie_db.json": {f"film {n}": {"id": n} for n in range(2000)}})
+    ready = threading.Barrier(8)
+
+    def ask(number: int) -> bool:
+        ready.wait()
+        return all(
+            graph.movie_get_movie_info_by_id(n) == {"id": n} and graph.movie_get_movie_info(f"film {n}")[0] == {"id": n}
+            for n in range(number, 2000, 80)
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(8)))

@@ -1,0 +1,101 @@
+"""Passages that a user's system returns: known by ids or by texts, or told why its search is not measured."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import quadrag
+from quadrag.records import write_jsonl
+from quadrag.results.check import check_run
+from quadrag.results.note import NoteCode
+
+PLACE = ("crud_rag", "qa_1doc")
+GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
+SAMPLE = ("--data-dir", "sample")
+
+
+@pytest.fixture(scope="module")
+def corpus() -> list[Any]:
+    return list(quadrag.corpus("crud_rag", data_dir="sample", gold="test"))
+
+
+def pick(corpus: list[Any], name: str) -> Any:
+    gold = next(one for one in corpus if one.id == GOLD)
+    return {
+        "hit": [GOLD],
+        "others": corpus[48:56],
+        "nothing": [],
+        "silent": None,
+        "text": [{"text": gold.text}],
+        "other texts": [{"text": one.text.replace("。", "。\n")} for one in corpus[48:52]],
+        "pieces": [{"text": one.text[at : at + 40]} for at, one in enumerate(corpus[48:52])],
+        "own id": [{"id": "a-1", "text": corpus[48].text}],
+        "short": [{"text": corpus[48].text[:20]}],
+        "short gold": [{"id": "a-1", "text": gold.text[:20]}],
+        "unlike": [{"id": "a-1", "text": "春风又绿江南岸，" * 9}],
+        "cut id": [GOLD[:14]],
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        ("hit", 0.125, None),
+        ("others", 0.0, "no_gold_option"),
+        ("nothing", None, "why"),
+        ("silent", None, "why"),
+        ("text", 0.125, None),
+        ("other texts", 0.0, "no_gold_option"),
+        ("pieces", 0.0, "no_gold_option"),
+        ("own id", None, "why"),
+        ("short", None, "why"),
+        ("short gold", None, "why"),
+        ("unlike", None, "why"),
+        ("cut id", None, "why"),
+    ],
+)
+def test_what_a_search_that_is_one_s_own_comes_to(cli, corpus, name, value, kind):
+    given = pick(corpus, name)
+    found = quadrag.evaluate(*PLACE, lambda question: (question.query, given), data_dir="sample", out="r")
+    assert found["recall@8"].value == value
+    notes = [note for note in check_run(found.result) if note.code is NoteCode.RETRIEVAL_UNMEASURED]
+    assert [note.params["kind"] for note in notes] == ([kind] if kind else [])
+    if name not in ("others", "nothing", "silent"):
+        rows = [
+            {"id": one.id, "answer": one.query, "passages": given}
+            for one in quadrag.questions(*PLACE, data_dir="sample")
+        ]
+        write_jsonl(
+            Path("mine.jsonl"), [json.loads(json.dumps(row, default=lambda one: one._asdict())) for row in rows]
+        )
+        task = ("--benchmark", PLACE[0], "--config", PLACE[1], *SAMPLE)
+        assert cli("score", "mine.jsonl", *task, "--out", "f").code == 0
+        assert quadrag.result("f")["recall@8"].value == value, "a file is told alike"
+
+
+def test_answers_without_passages_count_as_0(cli):
+    asked = [question.id for question in quadrag.questions(*PLACE, data_dir="sample")]
+
+    def answer(question: Any) -> Any:
+        return (question.id, [GOLD]) if question.id in asked[:5] else question.id
+
+    found = quadrag.evaluate(*PLACE, answer, data_dir="sample", out="some")
+    (note,) = [note for note in check_run(found.result) if note.code is NoteCode.RETRIEVAL_UNMEASURED]
+    assert found["recall@8"].n == 8 and note.params == {"kind": "bare", "count": 3, "total": 8}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (lambda one: "", NoteCode.EMPTY_ANSWERS),
+        (lambda one: "不知道。", NoteCode.SAME_ANSWER),
+        (lambda one: f"想法：{one.query}<response>不知道</response>以上。", NoteCode.SAME_ANSWER),
+        (lambda one: one.query, None),
+    ],
+)
+def test_answers_that_are_empty_or_one_text_are_told_of(cli, said, told):
+    found = quadrag.evaluate(*PLACE, said, data_dir="sample", out="r")
+    notes = [note for note in check_run(found.result) if note.code in (NoteCode.EMPTY_ANSWERS, NoteCode.SAME_ANSWER)]
+    assert [(note.code, note.params["count"]) for note in notes] == ([(told, 8)] if told else [])

@@ -1,0 +1,385 @@
+"""Runs compared: differences, p and verdicts as one works them out by hand, when there are none, and the gate."""
+
+import json
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from compared_runs import RGB_SPLITS, ask, fail, graded, lose, run, run_splits, together
+
+import quadrag
+from quadrag.errors import GateFailed, QuadragError
+from quadrag.judges.certificate import discredit
+from quadrag.reporting.comparison import check_gate, name_runs, tabulate_comparison
+from quadrag.reporting.merged import merge_runs
+from quadrag.results.compare import Difference, Reason, compare, find_doubt, list_gains
+from quadrag.results.note import Note, NoteCode
+from quadrag.results.run import Result
+from quadrag.stats import Interval
+
+JUDGED = "ragquesteval.precision"
+HIGH = {"metric": "rgb_accuracy", "key": "accuracy"}
+
+
+def differences(*runs: Result, **more: Any) -> dict[str, Difference]:
+    """The differences of a second run by split and key."""
+    found = compare(runs[0], runs[1:], **more).differences
+    return {f"{one.place[1]}/{one.place[3]}": one for one in found}
+
+
+def notes(*runs: Result) -> dict[NoteCode, Note]:
+    named = [(name, one) for name, one in zip("ABC", runs, strict=False)]
+    return {note.code: note for note in tabulate_comparison(named).notes if isinstance(note, Note)}
+
+
+def test_the_paired_difference_worked_by_hand() -> None:
+    first, second = run([1.0, 0.0, 0.0, 0.0] * 2, **HIGH), run([1.0, 1.0, 1.0, 0.0] * 2, **HIGH)
+    found = differences(first, second)["test/accuracy"]
+    # Four of eight questions gained 1: by chance in 1 of 8 cases, or 1 of 16 by mid-p. Bonett and Price: 5 and 1 of 10.
+    error = ((5 / 10 + 1 / 10 - (4 / 10) ** 2) / 10) ** 0.5
+    assert found.values == (0.25, 0.75) and found.verdict == "not decided" and found.changes == (4, 0, 4)
+    assert found.pair and found.pair.p == 0.0625 and found.pair.difference == 0.5
+    assert found.pair.interval == pytest.approx((0.4 - 1.96 * error, 0.4 + 1.96 * error), abs=1e-4)
+    (line,) = tabulate_comparison([("A", first), ("B", second)]).lines
+    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "8", "not decided"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "metric", "key", "wanted"),
+    [
+        ([0.0] * 20 + [1.0] * 2, [1.0] * 22, "rgb_accuracy", "accuracy", (90.9, "better")),
+        ([1.0] * 22, [0.0] * 20 + [1.0] * 2, "rgb_accuracy", "accuracy", (-90.9, "worse")),
+        ([1.0] * 22, [1.0] * 22, "rgb_accuracy", "accuracy", (0.0, "all equal")),
+        ([0.0] * 22, [1.0] * 22, "omnieval", "hal", (100.0, "worse")),  # less is better
+        ([4.0] * 22, [9.0] * 22, "crud_overlap", "length", (500.0, "")),  # neither end is
+        ([0.0] * 4, [1.0] * 4, "rgb_accuracy", "accuracy", (100.0, "too few questions")),
+        ([0.0] * 6, [1.0] * 4 + [0.0] * 2, "rgb_accuracy", "accuracy", (66.7, "not decided")),  # though 1.0 to 99.0
+        ([0.0] * 12 + [1.0] * 4 + [0.0] * 30, [1.0] * 12 + [0.0] * 34, "rgb_accuracy", "accuracy", (17.4, "better")),
+        ([0.5] * 10, [0.5] * 8, "crud_overlap", "rouge_l", Reason.OTHER_QUESTIONS),
+        ([None] * 9 + [0.5], [0.5] * 9 + [None], "crud_overlap", "rouge_l", Reason.NONE_SCORED),
+    ],
+)
+def test_each_verdict(first: Any, second: Any, metric: str, key: str, wanted: Any) -> None:
+    found = differences(*(run(values, metric=metric, key=key) for values in (first, second)))[f"test/{key}"]
+    assert (found.reason or (found.pair and round(100 * found.pair.difference, 1), found.verdict)) == wanted
+
+
+def test_holms_rule_counts_what_mirrors_once_and_neither_ties_nor_lengths() -> None:
+    wrong = [-1] * 20
+
+    def times(first: Result, *others: Result) -> set[int]:
+        return {round(one.pair.decisive / one.pair.p) for one in compare(first, others).differences if one.pair}
+
+    assert times(graded(wrong), graded([1] * 6 + wrong[6:])) == {1}, "one question asked thrice"
+    assert max(times(graded(wrong), graded([1] * 6 + [0] * 6 + wrong[12:]))) == 3
+    assert times(graded(wrong), graded([1] * 6 + wrong[6:]), graded([-1] * 13 + [1] * 7)) == {1, 2}
+    low = np.linspace(0.1, 0.6, 40)
+    both = [together(run(low + gain), run(gain * (100 + np.arange(40)), key="length")) for gain in (0.0, 0.1)]
+    found = differences(*both)
+    assert {label: one.verdict for label, one in found.items()} == {"test/rouge_l": "better", "test/length": ""}
+    assert (
+        found["test/length"].pair.p_holm is None and found["test/rouge_l"].pair.p_holm == found["test/rouge_l"].pair.p
+    )
+
+
+def test_p_of_one_headline_is_raised_by_another() -> None:
+    rng = np.random.RandomState(3)
+    base = rng.random_sample(60)
+    noise = rng.normal(0, 1, 60)
+    shift = noise - noise.mean() + 2.1 / 60**0.5 * noise.std()
+    alone = differences(run(base), run(base + shift))["test/rouge_l"]
+    assert alone.pair and 0.025 < alone.pair.p < 0.05 and alone.verdict == "better"
+    both = [together(run(values), run(values[::-1], key="bleu")) for values in (base, base + shift)]
+    both[1].items[0]["crud_overlap.bleu"] = {"official": 0.1, "corrected": 0.1}
+    assert differences(*both)["test/rouge_l"].verdict == "not decided"
+
+
+def test_over_all_splits_a_question_counts_once() -> None:
+    first, second = [0.0] * 10, [1.0] * 6 + [0.0] * 4
+    found = differences(*(run_splits(dict.fromkeys(RGB_SPLITS, values)) for values in (first, second)))
+    overall, one = found["all 3 splits/accuracy"], found["noise_0/accuracy"]
+    assert overall.values == (0.0, 0.6) and overall.verdict == "better" and round(overall.pair.p, 3) == 0.016
+    assert overall.pair.n == 10 and overall.pair.interval == one.pair.interval, "as sure as in one"
+    low = {split: [0.0] * 12 for split in RGB_SPLITS}
+    high = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(RGB_SPLITS)}
+    verdicts = [one.verdict for one in differences(run_splits(low), run_splits(high)).values()]
+    assert verdicts == ["better", *["not decided"] * 3], "decided by all together"
+    lacking = run_splits({**low, "noise_0": [None, *low["noise_0"][1:]]})
+    whole = differences(lacking, run_splits(high))["all 3 splits/accuracy"]
+    assert whole.pair.difference == pytest.approx((11 / 3 + 0) / 12)
+    alone = {"noise_0": [0.0, 1.0] * 4}
+    assert [*differences(run_splits(alone), run_splits(alone))] == ["noise_0/accuracy"]
+
+
+def test_the_same_gain_on_every_question_has_a_width() -> None:
+    """Wilson of 10 of 10 leaves 3.841459 / 13.841459 = 0.277533 open; these may gain nothing, or the whole."""
+    none = dict.fromkeys(RGB_SPLITS, [0.0] * 10)
+    found = differences(run_splits(none), run_splits(none | {"noise_40": [1.0] * 10}))["all 3 splits/accuracy"]
+    assert found.pair.interval == pytest.approx((0.722467 / 3, 0.722467 / 3 + 0.277533), abs=1e-5)
+
+
+def test_a_weighted_mean_is_paired_as_such() -> None:
+    rng = np.random.RandomState(2)
+    asked = ask(60, ["finance", "music", "music"], {"finance": 3.0, "music": 1.0})
+    first = rng.random_sample(60)
+    second = first + np.where(np.arange(60) % 3 == 0, 0.3, -0.1) + rng.normal(0, 0.01, 60)
+    gaps = [(second - first)[np.arange(60) % 3 == 0].mean(), (second - first)[np.arange(60) % 3 != 0].mean()]
+
+    def weigh(asked: Any) -> Difference:
+        parts = ("accuracy", "accuracy_weighted")
+        both = [
+            together(*(run(values, metric="truthfulness", key=key, asked=asked) for key in parts))
+            for values in (first, second)
+        ]
+        return differences(*(replace(one, asked=asked) for one in both))["test/accuracy_weighted"]
+
+    assert weigh(asked).pair.difference == pytest.approx((3 * gaps[0] + gaps[1]) / 4)
+    assert weigh(ask(60, ["finance"])).pair is None, "without strata none"
+
+
+def test_questions_that_hang_together_are_swapped_together_and_other_gold_is_no_pair() -> None:
+    asked = ask(30, ["x"])
+    tied = {key: one._replace(unit=str(int(key[2]) // 10)) for key, one in asked.items()}
+    first, second = [0.0] * 30, [1.0] * 30
+    apart, bound = (
+        differences(run(first, asked=one), run(second, asked=one))["test/rouge_l"].pair for one in (asked, tied)
+    )
+    assert apart.p < 1e-6 and bound.p == 0.25
+    merged = [merge_runs([run(values, asked=tied)]) for values in (first, second)]
+    assert differences(*merged)["test/rouge_l"].pair == bound, "what is kept of questions outlives the merging"
+    other = {key: one._replace(sha256="other") if key[2] != "3" else one for key, one in asked.items()}
+    found = differences(run([0.5] * 30, asked=asked), run([0.7] * 30, asked=other))
+    assert found["test/rouge_l"].pair.n == 1
+
+
+def test_questions_won_are_counted_by_the_metrics_direction_and_the_profile() -> None:
+    missing: dict[str, Any] = {"metric": "truthfulness", "key": "missing"}
+    first, second = run([0.0, 1.0, 1.0, None], **missing), run([1.0, 0.0, 0.0, 0.0], **missing)
+    place = ("qa_1doc", "test", "truthfulness", "missing")
+    assert {key[2]: gain for key, gain in list_gains(first, second, place).items()} == {"0": -1, "1": 1, "2": 1}
+    assert list_gains(first, second, place, "corrected")["qa_1doc", "test", "3"] == 0
+    assert differences(first, second)["test/missing"].changes == (2, 1, 0)
+
+
+def test_a_profile_that_decides_otherwise_is_noted() -> None:
+    asked: Any = {"asked": ask(100, ["x"]), **HIGH, "corrected": 0.5}
+    first, second = run([0.0] * 30 + [1.0] * 70, **asked), fail(run([1.0] * 72 + [None] * 28, **asked))
+    found = differences(first, second)["test/accuracy"]
+    assert found.pair.n == 72 and found.turned.n == 100
+    assert [round(100 * one.difference, 1) for one in (found.pair, found.turned)] == [41.7, 2.0]
+    said = notes(first, second)[NoteCode.PROFILE_DISAGREES].params
+    assert (said["profile"], said["said"].params["kind"]) == ("corrected", "undecided")
+    assert NoteCode.PROFILE_DISAGREES not in notes(first, run([1.0] * 100, **asked)), "both decide"
+
+
+@pytest.mark.parametrize(
+    ("lengths", "values", "key", "times"),
+    [
+        ((5, 24), (0.0, 1.0), "accuracy", "4.8"),
+        ((24, 5), (1.0, 0.0), "accuracy", "4.8"),
+        ((24, 5), (0.0, 1.0), "accuracy", None),  # the shorter ones are better
+        ((10, 15), (0.0, 1.0), "accuracy", None),
+        ((0, 20), (0.0, 1.0), "accuracy", None),  # empty answers are told of by themselves
+        ((5, 24), (0.0, 1.0), "rouge_l", None),
+    ],
+)
+def test_much_longer_answers_are_noted_where_a_metric_rises_with_them(lengths, values, key, times):
+    metric = "rgb_accuracy" if key == "accuracy" else "crud_overlap"
+    runs = [run([value] * 20, metric=metric, key=key) for value in values]
+    for one, length in zip(runs, lengths, strict=True):
+        one.texts = {(("qa_1doc", "test", str(n)), 0): "x" * length for n in range(20)}
+    runs[1].texts |= dict.fromkeys([*runs[1].texts][:12])  # what failed has no length
+    found = notes(*runs).get(NoteCode.LONGER_ANSWERS)
+    assert (found and found.params["times"]) == times
+
+
+def judged(
+    value: float, text: str = "A", judge: str | None = "m", service: str | None = None, prompt: str | None = None
+) -> Result:
+    """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
+    metrics = (run([value] * 40, metric="ragquesteval", key="precision", text=text), run([value] * 40))
+    found = together(*metrics)
+    judging = {"judges": [{"model": judge, "service": service, "parameters": {}}], "prompt": prompt} if judge else {}
+    found.run = replace(found.run, judge=judge, judging=judging)
+    return found
+
+
+HERE, THERE = "http://a/v1", "http://b/v1"
+
+
+@pytest.mark.parametrize(
+    ("second", "why"),
+    [
+        (judged(0.9, "B"), None),
+        (judged(0.9, "B", None), None),
+        (judged(0.9, "B", "m2"), Reason.DIFFERENT_JUDGES),
+        (judged(0.9, "B", service=THERE), Reason.DIFFERENT_JUDGES),
+        (judged(0.9, "B", prompt="12ab"), Reason.DIFFERENT_JUDGES),
+        (judged(0.9), Reason.SAME_ANSWERS),
+        (judged(0.1), None),
+    ],
+)
+def test_verdicts_that_do_not_tell_which_answers_are_better(second: Result, why: Reason | None) -> None:
+    found = differences(judged(0.1, service=HERE), second)
+    assert found["test/precision"].reason == why and bool(found["test/precision"].pair) == (why is None)
+    same = second.items == judged(0.1).items
+    assert found["test/rouge_l"].verdict == ("all equal" if same else "better")
+
+
+def odd(code: str, key: str) -> dict[str, Any]:
+    params = {"judge": "j", "count": 40, "few": False, "verdicts": {key: 1.0}, "keys": [key]}
+    return {"code": code, "params": params | {"score": key, "doubt": "refused", "verdict": 0.0, "n": 39, "of": 40}}
+
+
+def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
+    constant, other = judged(0.9, "B"), judged(0.1)
+    constant.run.notes = [odd("judge_constant", JUDGED)]
+    assert find_doubt(other, constant, JUDGED) is find_doubt(constant, constant, JUDGED) is Reason.JUDGE_CONSTANT
+    other.items[0][JUDGED] = {"official": 0.9}
+    assert find_doubt(other, constant, JUDGED) is None, "a judge that says more than one thing may be right each time"
+    other.items[0][JUDGED]["ruled"] = ["official"]
+    assert find_doubt(other, constant, JUDGED), "a rule said so"
+    constant.run.notes = [odd("judge_constant", "error_detection.error_detection_judged")]
+    assert find_doubt(constant, constant, "error_detection.error_correction"), "what there is to correct it said"
+    assert find_doubt(constant, constant, "error_detection.error_detection") is None, "that is by a phrase"
+    doubtful = judged(0.9, "C")
+    doubtful.run.notes = [odd("judge_doubtful", JUDGED)]
+    assert find_doubt(judged(0.1), doubtful, JUDGED) is Reason.JUDGE_DOUBTFUL
+
+
+def test_what_was_discredited_is_marked() -> None:
+    one = judged(0.9, "B")
+    one.scores = [*map(discredit, one.scores)]
+    lines = {line.label: line.cells for line in tabulate_comparison([("A", one), ("B", one)]).lines}
+    assert [cell.text for cell in lines["rouge_l"][:2]] == ["90.0!", "90.0!"]
+
+
+def test_python_says_why_a_metric_is_not_compared_and_no_door_names_a_winner(cli: Any, tmp_path: Path) -> None:
+    from chat_server import ChatServer
+
+    folders = []
+    for name, model, share in (("a", "m1", 1), ("b", "m9", 9)):
+
+        def say(body: Any, share: int = share) -> str:
+            return f'{{"score": {int(zlib.crc32(str(body["messages"]).encode()) % 10 < share)}}}'
+
+        with ChatServer(models=[model], text=say) as server:
+            given = {"judge": f"{server.url}#{model}", "out": name, "ledger": "L", "data_dir": "sample", "name": name}
+            quadrag.evaluate("crag", "task_1_2", lambda one, name=name: f"{name} {one.id}", **given)
+        folders.append(name)
+    with pytest.raises(KeyError):
+        quadrag.compare(*folders)["truthfulness"]
+    for shown in (repr(quadrag.compare(*folders)), cli("report", *folders).out):
+        assert "m1" in shown and "m9" in shown and "b is better" not in shown
+    gate = cli("report", *folders, "--fail-if", "worse")
+    assert gate.code == 2 and "m1 / m9" in gate.err, "no pipeline passes as nothing could be told"
+
+
+def test_of_three_runs_each_is_compared_with_the_first() -> None:
+    poor, good = run([0.2] * 20), run([0.2] * 12 + [0.6] * 8)
+    lost = lose(run([0.1] * 20), "test", "rouge_l")
+    grid = tabulate_comparison([("poor", poor), ("lost", lost), ("good", good)])
+    wanted = [("good", "36.0", "+16.0", "better"), ("lost", "INVALID", "–", "not compared")]
+    lines = [(line.label.strip(), *(line.cells[at].text for at in (1, 2, 4))) for line in grid.lines[1:]]
+    assert grid.columns[0] == "poor" and lines == wanted
+
+
+def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> None:
+    grades = [[-1] * 20, [1] * 6 + [-1] * 14, [1] * 12 + [-1] * 8]
+    grid = tabulate_comparison(list(zip("xyz", map(graded, grades), strict=True)))
+    assert [line.label.strip() for line in grid.lines if line.cells[1].text] == ["z", "y"] * 3
+    pairs = [one.pair for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
+    assert len(pairs) == 3 and all(pair and pair.p_holm == 2 * pair.p for pair in pairs)
+    same = [run([0.5] * 10, text=text) for text in "xyx"]
+    assert notes(*same)[NoteCode.SAME_ANSWERS].runs == ("C",)
+
+
+def test_verdicts_go_by_one_p_adjusted_by_holms_rule() -> None:
+    # Of twelve questions nine are won in one split and six in another; elsewhere one is won and one lost.
+    won = {"noise_60": 9, "noise_80": 6}  # by mid-p 0.002 and 0.016, times 5 and 4 by Holm
+    splits = [f"noise_{noise}" for noise in (0, 20, 40, 60, 80)]
+    first = run_splits({one: [0.0 if one in won else float(at == 0) for at in range(12)] for one in splits})
+    second = run_splits({one: [float(at < won[one] if one in won else at == 1) for at in range(12)] for one in splits})
+    found = {label.split("/")[0]: one for label, one in differences(first, second).items()}
+    assert found["all 5 splits"].verdict == "better" and found["all 5 splits"].pair.difference == pytest.approx(0.25)
+    decisive = {split: (found[split].verdict, round(found[split].pair.decisive, 3)) for split in won}
+    assert decisive == {"noise_60": ("better", 0.01), "noise_80": ("not decided", 0.062)}
+    lines = {line.label: line.cells for line in tabulate_comparison([("a", first), ("b", second)]).lines}
+    sure = [label for label, each in lines.items() if each[2].figure and each[2].figure.sure]
+    assert sure == ["all 5 splits/accuracy", "noise_60/accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (("runs/a", "runs/b/"), ["a", "b"]),
+        (
+            ("answers/no_instruction/gemma.jsonl", "answers/run_1/gemma.jsonl"),
+            ["no_instruction/gemma.jsonl", "run_1/gemma.jsonl"],
+        ),
+        (("runs/rgb-noise_robustness_en-v1", "runs/rgb-noise_robustness_en-v2"), ["v1", "v2"]),
+        (("run-1", "run-2"), ["run-1", "run-2"]),
+        (("x/a/m", "x/b/m", "x/b/n"), ["a/m", "b/m", "b/n"]),
+        (("a", "runs/a"), ["a", "runs/a"]),
+    ],
+)
+def test_runs_are_called_by_what_they_do_not_share(names, wanted):
+    assert name_runs(names) == wanted
+
+
+INTERVAL = Interval(0.307, 0.693)
+LOW, TOP, MIXED = ([0.0] * 20 + [1.0] * 2, [1.0] * 22, [1.0] * 11 + [0.0] * 11)
+
+
+@pytest.mark.parametrize(
+    ("runs", "worse", "least", "code", "said"),
+    [
+        ((TOP, LOW), True, {}, 4, ("worse", "accuracy", "-90.9")),
+        ((LOW, TOP), True, {}, 0, ()),
+        ((TOP, TOP), True, {}, 0, ()),
+        (([1.0] * 6, [0.0] + [1.0] * 5), True, {}, 0, ()),  # it may be chance
+        ((TOP, TOP, LOW), True, {}, 4, ("C is worse",)),
+        ((TOP, None), True, {}, 3, ("INVALID",)),
+        ((TOP, None), True, {"accuracy": 0.9}, 3, ("INVALID",)),
+        ((MIXED,), False, {"accuracy": 0.8}, 4, ("0.500", "0.307 to 0.693", "below 0.8")),
+        ((MIXED,), False, {"accuracy": 0.6}, 0, ()),  # the interval holds it
+        ((MIXED,), False, {"accuracy": 0.6, "test/accuracy": 0.9}, 4, ("below 0.9",)),
+        ((TOP, MIXED), False, {"rgb_accuracy.accuracy": 0.8}, 4, ("B is 0.500",)),
+        ((MIXED, TOP), False, {"accuracy": 0.8}, 0, ()),  # of the last run
+        ((TOP,), False, {"accurcy": 0.8}, 2, ("accuracy",)),
+        ((TOP, [1.0] * 10), True, {}, 2, ("questions are not the same",)),
+    ],
+)
+def test_the_gate(runs: Any, worse: bool, least: Any, code: int, said: Any) -> None:
+    made = [lose(run(TOP, **HIGH), "test", "accuracy") if one is None else run(one, **HIGH) for one in runs]
+    for one in made:
+        known = [replace(score, interval=INTERVAL) if score.value == 0.5 else score for score in one.scores]
+        one.scores = known
+    compared = [compare(made[0], made[1:])] if worse else []
+    try:
+        check_gate(compared, [*"ABC"][: len(made)], [made[-1]], least, "official")
+        found, line = 0, ""
+    except GateFailed as error:
+        found, line = error.code, str(error)
+    except QuadragError as error:
+        found, line = 2, str(error)
+    assert found == code and all(part in line for part in said), line
+
+
+def test_the_command_line_exits_as_the_gate_says(cli: Any) -> None:
+    for name, more in (("a", ()), ("b", ("--retriever", "none"))):
+        place = ("rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", "sample")
+        assert cli("run", *place, "--out", name, *more).code == 0
+    worse = cli("report", "a", "b", "--fail-if", "worse")
+    assert worse.code == 4 and "b is worse on noise_0/accuracy" in worse.err and worse.err.count("\n") == 1
+    assert cli("report", "b", "a", "--fail-if", "worse", "--fail-below", "accuracy=0.5").code == 0
+    below = cli("report", "b", "--json", "--fail-below", "accuracy=0.5")
+    assert below.code == 4 and json.loads(below.out) and "below 0.5" in below.err
+    for wrong in (("a", "--fail-if", "worse"), ("a", "--fail-below", "accuracy"), ("a", "--fail-below", "hal=0.5")):
+        assert cli("report", *wrong).code == 2
+    with pytest.raises(GateFailed) as failed:
+        quadrag.compare("a", "b").check()
+    assert failed.value.code == 4 and str(failed.value) in worse.err

@@ -1,0 +1,198 @@
+"""Chunks: worked by hand, and what holds for any text, size and overlap."""
+
+import json
+import sys
+from bisect import bisect_left
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quadrag.errors import QuadragError
+from quadrag.retrieval.chunk import Chunking
+
+# Chinese and English, sentence ends, blanks, closing marks, a character outside the basic plane.
+TEXTS = st.text(alphabet=st.sampled_from("今天北京下雨。！？；;?!. \n\r\t”）a1𠮷x"), max_size=80) | st.text(max_size=40)
+SIZES = st.integers(1, 20)
+OVERLAPS = st.integers(0, 90)
+
+
+def pieces(text, **options):
+    return [text[start:end] for start, end in Chunking(**options).spans(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        # 4 + 4 characters fit into 8, the third sentence does not.
+        ("天下雨。地下雪。人回家。", {"size": 8}, ["天下雨。地下雪。", "人回家。"]),
+        ("天下雨。地下雪。人回家。", {"size": 11}, ["天下雨。地下雪。", "人回家。"]),
+        # A sentence of 10 is cut into windows of 4; its rest of 2 has room for no further sentence.
+        ("一二三四五六七八九。甲乙。", {"size": 4}, ["一二三四", "五六七八", "九。", "甲乙。"]),
+        # The rest of a long sentence is packed with what follows.
+        ("一二三四五六七八九。甲。", {"size": 4}, ["一二三四", "五六七八", "九。甲。"]),
+        # Half of 8 is 4: the last sentence of the chunk before, whole.
+        ("天下雨。地下雪。人回家。", {"size": 8, "overlap": 50}, ["天下雨。地下雪。", "地下雪。人回家。"]),
+        # A quarter of 8 is 2: no sentence starts within reach, so the last 2 characters.
+        ("天下雨。地下雪。人回家。", {"size": 8, "overlap": 25}, ["天下雨。地下雪。", "雪。人回家。"]),
+        # The next sentence of 7 leaves room for 1 of the 4.
+        ("天下雨。地下雪。我们大家都回。", {"size": 8, "overlap": 50}, ["天下雨。地下雪。", "。我们大家都回。"]),
+        # Closing marks stay with their sentence.
+        ("他说：“好。”走了。", {"size": 6}, ["他说：“好。", "”走了。"]),
+        ("他说：“好。”走了。", {"size": 7}, ["他说：“好。”", "走了。"]),
+        # A full stop inside a number ends nothing; newlines end a sentence.
+        ("It is 3.5 m. Go on", {"size": 13}, ["It is 3.5 m.", " Go on"]),
+        ("标题\n正文很长", {"size": 5}, ["标题\n", "正文很长"]),
+        # Plain windows.
+        ("天下雨。地下雪。", {"size": 3, "sentences": False}, ["天下雨", "。地下", "雪。"]),
+        ("一二三四五六七", {"size": 4, "overlap": 50, "sentences": False}, ["一二三四", "三四五六", "五六七"]),
+        ("", {}, []),
+        ("\n", {}, ["\n"]),
+    ],
+)
+def test_worked_examples(text, options, expected):
+    assert pieces(text, **options) == expected
+
+
+def check(text, spans, size, overlap, length):
+    """What holds for all spans; `length` gives the units between two places."""
+    assert (spans == []) == (text == "")
+    if not spans:
+        return
+    assert spans[0][0] == 0
+    assert spans[-1][1] == len(text)
+    for start, end in spans:
+        assert start < end
+        assert length(start, end) <= size
+    for (start, end), (later, further) in pairwise(spans):
+        assert start < later <= end < further
+        assert length(later, end) <= size * overlap // 100
+
+
+@given(TEXTS, SIZES, OVERLAPS, st.booleans())
+def test_spans_cover_in_order_within_size_and_overlap(text, size, overlap, sentences):
+    spans = Chunking(size, overlap, sentences=sentences).spans(text)
+    check(text, spans, size, overlap, lambda start, end: end - start)
+
+
+@given(TEXTS, SIZES, OVERLAPS)
+def test_plain_windows_are_arithmetic(text, size, overlap):
+    step = size - size * overlap // 100
+    expected, start = [], 0
+    while text and (not expected or expected[-1][1] < len(text)):
+        expected.append((start, min(start + size, len(text))))
+        start += step
+    assert Chunking(size, overlap, sentences=False).spans(text) == expected
+
+
+@given(
+    st.lists(st.text("天地人", min_size=1, max_size=6).map(lambda words: words + "。"), max_size=20), st.integers(7, 25)
+)
+def test_sentences_that_fit_are_never_cut_and_chunks_are_full(sentences, size):
+    chunks = pieces("".join(sentences), size=size)
+    assert all(chunk.endswith("。") for chunk in chunks)
+    for chunk, following in pairwise(chunks):
+        assert len(chunk) + following.index("。") + 1 > size
+
+
+@pytest.mark.parametrize("options", [{"size": 0}, {"size": -5}, {"overlap": -1}, {"overlap": 91}])
+def test_numbers_out_of_range_are_named(options):
+    (value,) = options.values()
+    with pytest.raises(QuadragError, match=str(value)):
+        Chunking(**options)
+
+
+@pytest.fixture(scope="module")
+def tokenizer_file(tmp_path_factory):
+    """A byte-level tokenizer, trained on the spot: a Chinese character it has not seen is three tokens."""
+    tokenizers = pytest.importorskip("tokenizers", reason="tokenizers is not installed (it comes with transformers)")
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=320, initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    tokenizer.train_from_iterator(["今天北京下雨。今天下雨。", "the rain in the city. "] * 20, trainer)
+    # What a published tokenizer.json may hold, and must not shorten a document.
+    tokenizer.enable_truncation(4)
+    tokenizer.enable_padding(length=64)
+    path = tmp_path_factory.mktemp("tokenizer") / "tokenizer.json"
+    tokenizer.save(str(path))
+    return path
+
+
+def tokens(path, text):
+    """Return the start of every token of the whole text, by tokenizers itself."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return [start for start, _ in tokenizer.encode(text, add_special_tokens=False).offsets]
+
+
+def test_tokens_hold_for_any_text(tokenizer_file):
+    @given(TEXTS, st.integers(4, 20), OVERLAPS, st.booleans())
+    def holds(text, size, overlap, sentences):
+        spans = Chunking(size, overlap, str(tokenizer_file), sentences).spans(text)
+        clean = text.encode("utf-8", "replace").decode()
+        starts = tokens(tokenizer_file, clean)
+        check(text, spans, size, overlap, lambda a, b: bisect_left(starts, b) - bisect_left(starts, a))
+
+    holds()
+
+
+def test_tokens_count_not_characters(tokenizer_file):
+    text = "今天北京下雨。今天下雨。the rain in the city. " * 10
+    chunking = Chunking(12, tokenizer=str(tokenizer_file))
+    spans = chunking.spans(text)
+    assert max(end - start for start, end in spans) > 12
+    assert all(text[end - 1] in "。. " for _, end in spans)
+    assert Chunking(12, tokenizer=str(tokenizer_file.parent)).spans(text) == spans
+
+
+def test_a_character_of_more_tokens_than_fit_is_a_chunk(tokenizer_file):
+    assert len(tokens(tokenizer_file, "龘")) == 3
+    assert pieces("龘龘", size=2, tokenizer=str(tokenizer_file)) == ["龘", "龘"]
+
+
+def test_the_key_knows_the_tokenizer_by_content(tokenizer_file, tmp_path):
+    copy = tmp_path / "tokenizer.json"
+    copy.write_bytes(tokenizer_file.read_bytes())
+    key = Chunking(tokenizer=str(tokenizer_file)).describe()
+    assert Chunking(tokenizer=str(tmp_path)).describe() == key
+    changed = json.loads(copy.read_text(encoding="utf-8"))
+    changed["model"]["merges"].pop()
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(changed), encoding="utf-8")
+    keys = [key, Chunking(tokenizer=str(other)).describe()]
+    keys += [Chunking(**option).describe() for option in ({}, {"size": 64}, {"overlap": 10}, {"sentences": False})]
+    assert len({json.dumps(each) for each in keys}) == 6
+
+
+def test_a_tokenizer_that_cannot_be_had_is_named(tmp_path, monkeypatch):
+    pytest.importorskip("tokenizers", reason="tokenizers is not installed (it comes with transformers)")
+    (tmp_path / "tokenizer.json").write_text("{}")
+    for name in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(QuadragError, match=str(name)):
+            Chunking(tokenizer=str(name)).spans("text")
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(QuadragError, match=r"\.\[dense\]"):
+        Chunking(tokenizer="no/such-tokenizer").spans("text")
+
+
+@pytest.mark.slow
+def test_the_real_corpus_in_plain_windows(real_data):
+    """The count that every published figure of ours stands on: unique bodies, nothing stripped."""
+    import re
+
+    bodies = {}
+    for path in sorted((real_data("CRUD_RAG") / "data" / "80000_docs").iterdir()):
+        for line in filter(None, path.read_text(encoding="utf-8").split("\n")):
+            at = line.find("，正文：", 0, 224)
+            body = line[at + 4 :] if at >= 0 else line
+            bodies.setdefault(re.sub(r"[\s\ufeff]+", "", body), body)
+    if len(bodies) != 68126:
+        pytest.skip(f"not the pack of 36 files: {len(bodies)} unique documents")
+    chunking = Chunking(128, sentences=False)
+    assert sum(len(chunking.spans(body)) for body in bodies.values()) == 397917

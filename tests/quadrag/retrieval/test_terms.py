@@ -1,0 +1,121 @@
+"""Terms: worked by hand, held against the libraries themselves, and counted alike with worker processes and without."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quadrag.benchmark import Document
+from quadrag.errors import QuadragError
+from quadrag.retrieval.chunk import Chunking
+from quadrag.retrieval.passages import PassageStore
+from quadrag.retrieval.terms import analyser, count, describe
+
+NAMES = ("unigram", "jieba", "rjieba")
+NEWS = "2023年7月28日，国家统计局发布GDP数据：同比增长5.5%。\n　记者 王小明 报道，“杭州亚运会”9月开幕。"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("今天下雨。", "今 天 下 雨"),
+        ("我买了iPhone14，花5,999.00元", "我 买 了 iphone14 花 5,999.00 元"),
+        ("增长56.3%。2023年8月", "增 长 56.3 2023 年 8 月"),
+        # A comma joins digits, not a digit and a letter or a blank; a stop joins letters or digits, not both.
+        ("3, 4,a x.y 3.x 8:30", "3 4 a x.y 3 x 8 30"),
+        ("See gov.cn! Don't", "see gov.cn don't"),
+        ("snake_case _ __", "snake_case"),
+        # Full-width letters and digits are letters and digits; they stay full-width.
+        ("ＡＢＣ１２", "ａｂｃ１２"),
+        ("かなカナー한국々〇𠮷", "か な カ ナ ー 한 국 々 〇 𠮷"),
+        ("Привет, Élan naïve", "привет élan naïve"),
+        ("①②", "①②"),
+        (" \t\n，。—…《》😀・", ""),
+        ("", ""),
+    ],
+)
+def test_unigrams(text, expected):
+    assert analyser("unigram")(text) == expected.split()
+
+
+@pytest.mark.parametrize("name", ["jieba", "rjieba"])
+def test_words_are_the_librarys_lower_cased_without_blanks_and_punctuation(name):
+    library = pytest.importorskip(name)
+    words = list(library.cut(NEWS))
+    assert {"，", "\n", "GDP"} <= set(words)
+    expected = [word.lower() for word in words if any(character.isalnum() for character in word)]
+    assert analyser(name)(NEWS) == expected
+    assert {"国家统计局", "gdp"} <= set(analyser(name)(NEWS))
+
+
+def test_the_users_dictionary_is_not_heeded_and_not_touched():
+    import jieba
+
+    jieba.setLogLevel(60)
+    jieba.add_word("石墨烯量子点")
+    try:
+        assert jieba.lcut("石墨烯量子点很小")[0] == "石墨烯量子点"
+        assert "石墨烯量子点" not in analyser("jieba")("石墨烯量子点很小")
+        assert jieba.dt.FREQ["石墨烯量子点"]
+    finally:
+        jieba.del_word("石墨烯量子点")
+        jieba.finalseg.Force_Split_Words.discard("石墨烯量子点")
+
+
+def test_jieba_says_nothing_and_leaves_nothing_in_the_shared_folder(tmp_path, environment, python):
+    code = "from quadrag.retrieval.terms import analyser; print(analyser('jieba')('今天下雨'))"
+    ran = python(code, env=environment(TMPDIR=str(tmp_path)))
+    assert (ran.stdout.strip(), ran.stderr) == ("['今天', '下雨']", "")
+    assert not list(tmp_path.glob("jieba*"))
+
+
+def test_names_that_are_none():
+    for ask in (analyser, describe):
+        with pytest.raises(QuadragError, match="'jeiba'"):
+            ask("jeiba")
+
+
+def test_the_key_knows_the_packages():
+    from importlib.metadata import version
+
+    assert [describe(name)["package"] for name in NAMES] == [None, version("jieba"), version("rjieba")]
+    assert len({str(describe(name)) for name in NAMES}) == 3
+
+
+def store_of(texts, folder):
+    return PassageStore.build([Document(str(n), "", text) for n, text in enumerate(texts)], folder, Chunking(10**6))
+
+
+def unfolded(blocks):
+    """Return the counter of terms of every passage, and its length, from counts."""
+    counters, lengths = [], []
+    for block in blocks:
+        assert block.passages.sum() == len(block.rows) == len(block.frequencies)
+        assert (block.passages > 0).all()
+        start = len(counters)
+        counters += [Counter() for _ in block.lengths]
+        lengths += block.lengths.tolist()
+        at = 0
+        for term, passages in zip(block.terms, block.passages.tolist(), strict=True):
+            rows = block.rows[at : at + passages].tolist()
+            assert rows == sorted(set(rows))
+            for row, frequency in zip(rows, block.frequencies[at : at + passages].tolist(), strict=True):
+                counters[start + row][term] = frequency
+            at += passages
+    return counters, lengths
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(texts=st.lists(st.text(st.sampled_from("今天北京下雨 a1.,。X"), min_size=1, max_size=40), max_size=12))
+def test_counts_are_those_of_a_counter(tmp_path_factory, name, texts):
+    store = store_of(texts, tmp_path_factory.mktemp("store"))
+    counters, lengths = unfolded(count(store, name))
+    found = [analyser(name)(text) for text in texts]
+    assert counters == [Counter(each) for each in found]
+    assert lengths == [len(each) for each in found]
+
+
+def test_a_term_that_is_there_very_often(tmp_path):
+    store = store_of(["天" * 70000 + "地"], tmp_path)
+    assert unfolded(count(store, "unigram")) == ([Counter({"天": 70000, "地": 1})], [70001])

@@ -1,0 +1,176 @@
+"""Exact search over vectors against an exhaustive oracle, and the index on disk; no model and no torch."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quadrag.benchmark import Document
+from quadrag.errors import QuadragError
+from quadrag.retrieval.chunk import Chunking
+from quadrag.retrieval.passages import PassageStore
+from quadrag.retrieval.store import IndexStore
+from quadrag.retrieval.vectors import dense
+from quadrag.retrieval.vectors.dense import DenseIndex, exact, nearest
+
+
+class Letters:
+    """An encoder that needs no model: how often each of 32 classes of characters occurs, at unit length."""
+
+    def __init__(self):
+        self.largest = self.encoded = 0
+
+    def documents(self, texts, progress=None):
+        self.largest, self.encoded = max(self.largest, len(texts)), self.encoded + len(texts)
+        if progress is not None:
+            progress(len(texts), len(texts))
+        return self.queries(texts)
+
+    def queries(self, texts):
+        counts = np.zeros((len(texts), 32), np.float32)
+        for row, text in zip(counts, texts, strict=True):
+            np.add.at(row, [ord(letter) % 32 for letter in text], 1)
+        return unit(counts)
+
+
+def unit(vectors):
+    vectors = np.asarray(vectors, np.float32)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, np.float32(1))
+
+
+def oracle(passages, queries, k):
+    """Every product summed without error, rounded once to float32, all sorted: score falling, then row rising."""
+    found = []
+    for query in queries.astype(float).tolist():
+        products = [
+            math.fsum(a * b for a, b in zip(query, row, strict=True)) for row in passages.astype(float).tolist()
+        ]
+        scores = np.array(products, np.float32)
+        order = np.argsort(-scores, kind="stable")[:k]
+        found.append([(int(row), float(scores[row])) for row in order])
+    return found
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """A function that makes the search go in blocks of about so many scores and queries."""
+
+    def cut(scores, queries=1024):
+        monkeypatch.setattr(dense, "_SCORES", scores)
+        monkeypatch.setattr(dense, "_QUERIES", queries)
+
+    return cut
+
+
+@pytest.fixture(scope="module")
+def passages():
+    """700 vectors in 24 dimensions, in bundles so tight that float32 cannot tell their members apart."""
+    draw = np.random.default_rng(5)
+    centres = draw.standard_normal((7, 24))
+    return unit(centres[draw.integers(0, 7, 700)] + 1e-7 * draw.standard_normal((700, 24)))
+
+
+# Few values, so that whole vectors and scores come again and again; scaled to unit length, so that sums are not exact.
+@st.composite
+def searches(draw):
+    dimension = draw(st.integers(1, 5))
+    vector = st.lists(st.integers(-2, 2), min_size=dimension, max_size=dimension)
+    passages = draw(st.lists(vector, min_size=1, max_size=60))
+    queries = draw(st.lists(vector, min_size=1, max_size=5))
+    return unit(passages), unit(queries), draw(st.integers(1, 70)), draw(st.integers(1, 40)), draw(st.integers(1, 6))
+
+
+@given(searches())
+def test_it_finds_what_sorting_everything_finds(search):
+    vectors, queries, k, scores, at_once = search
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dense, "_SCORES", scores)
+        patch.setattr(dense, "_QUERIES", at_once)
+        patch.setattr(dense, "_PAIRS", 3)
+        assert nearest(vectors, queries, k) == oracle(vectors, queries, k)
+
+
+@pytest.mark.parametrize("scores", [1, 100, 5_000, 1 << 23])
+def test_what_float32_confuses_is_told_apart(passages, blocks, scores):
+    blocks(scores)
+    queries = passages[::50] + np.float32(0)
+    want = oracle(passages, queries, 10)
+    assert nearest(passages, queries, 10) == want
+    single = np.argsort(-(queries @ passages.T), axis=1, kind="stable")[:, :10]
+    assert single.tolist() != [[row for row, _ in hits] for hits in want], "the case is too easy to show anything"
+
+
+def test_the_bound_holds_for_what_blas_computes(passages):
+    exactly = exact(np.repeat(passages[:20], 700, axis=0), np.tile(passages, (20, 1))).reshape(20, 700)
+    off = np.abs((passages[:20] @ passages.T).astype(float) - exactly).max()
+    assert 0 < off <= dense.rounding(24)
+
+
+@pytest.mark.parametrize("scores", [1, 64, 1 << 23])
+def test_equal_passages_come_in_the_order_of_the_store(blocks, scores):
+    blocks(scores)
+    draw = np.random.default_rng(1)
+    vectors = unit(draw.standard_normal((1000, 48)))
+    copies = [3, 500, 501, 777, 999]  # the last in the ragged end of any block
+    vectors[copies] = vectors[3]
+    hits = nearest(vectors, vectors[[3]], 4)[0]
+    assert [row for row, _ in hits] == copies[:4] and len({score for _, score in hits}) == 1
+    same = np.repeat(vectors[:1], 300, axis=0)
+    assert [row for row, _ in nearest(same, vectors[[5]], 7)[0]] == list(range(7))
+
+
+def test_the_edges():
+    vectors = unit([[1, 0], [0, 0], [0, 1]])
+    assert nearest(vectors, unit([[0, 0]]), 9) == [[(0, 0.0), (1, 0.0), (2, 0.0)]], "fewer than asked for"
+    assert nearest(vectors, vectors[:0], 2) == []
+    with pytest.raises(QuadragError, match="top-k 0"):
+        nearest(vectors, vectors, 0)
+    with pytest.raises(QuadragError, match="3 dimensions and the index 2"):
+        nearest(vectors, unit([[1, 0, 0]]), 1)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    draw = np.random.default_rng(2)
+    texts = ["".join(map(chr, draw.integers(97, 123, draw.integers(1, 90)))) for _ in range(150)]
+    documents = [Document(str(n), "", text) for n, text in enumerate(texts)]
+    return PassageStore.build(documents, tmp_path_factory.mktemp("store"), Chunking(32, sentences=False))
+
+
+def test_an_index_on_disk(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(dense, "_TEXTS", 64)
+    encoder, seen = Letters(), []
+    key = {"kind": "dense", "store": "letters"}
+    build = lambda folder: DenseIndex.build(store, folder, encoder, progress=lambda *done: seen.append(done))  # noqa: E731
+    folder = IndexStore(tmp_path).get(key, build)
+    assert (encoder.largest, encoder.encoded) == (64, len(store)), "a block at a time, each text once"
+    assert seen[0] == (64, len(store)) and seen[-1] == (len(store), len(store))
+    index = DenseIndex.open(IndexStore(tmp_path).get(key, build), encoder)
+    assert encoder.encoded == len(store) == len(index), "found again, not built again"
+    assert isinstance(index.vectors, np.memmap) and index.vectors.dtype == np.float32
+    whole = encoder.queries(list(store.texts()))
+    assert np.array_equal(np.load(folder / dense.FILE), whole)
+    asked = [store[7].text, "zzz", ""]
+    assert index.search(asked, 6) == oracle(whole, encoder.queries(asked), 6)
+    assert index.search(asked, 6)[0][0][1] == 1.0 and index.search([], 6) == []
+
+
+def test_what_is_no_index_is_one_line(store, tmp_path):
+    DenseIndex.build(store, tmp_path, Letters())
+    file = tmp_path / dense.FILE
+    file.write_bytes(file.read_bytes()[:-64])
+    for spoil in (lambda: None, lambda: np.save(file, np.zeros((3, 4))), lambda: file.write_bytes(b""), file.unlink):
+        spoil()
+        with pytest.raises(QuadragError, match=str(tmp_path)) as caught:
+            DenseIndex.open(tmp_path, Letters())
+        assert "\n" not in str(caught.value)
+
+
+def test_a_corpus_without_text(tmp_path):
+    empty = PassageStore.build([Document("a", "", "")], tmp_path, Chunking())
+    with pytest.raises(QuadragError, match="no passages"):
+        DenseIndex.build(empty, tmp_path, Letters())
+    assert not (tmp_path / dense.FILE).exists()

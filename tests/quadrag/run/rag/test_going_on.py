@@ -1,0 +1,88 @@
+"""A run against a RAG service that failed, died or was killed, and the one after it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rag_runs import QA, lines, ranking, values
+from rag_server import Rule
+
+from quadrag.benchmark import load
+from quadrag.errors import QuadragError
+from quadrag.loading import load_questions
+
+
+@pytest.mark.slow
+def test_failures_are_unscored_in_both_parts_and_the_next_run_asks_them_again(run, server, stages):
+    run(server.url, out="undisturbed", ledger="L0")
+    queries = [question.query for question in load_questions(QA, load("crud_rag"))[0]]
+    server.rules += [
+        Rule("status", match=queries[0], status=400, body={"detail": "no"}),
+        Rule("body", match=queries[1], body={"reply": "x"}),
+        Rule("merge", match=queries[2], body={"passages": "x"}),
+        Rule("body", match=queries[3], body={"answer": None}),
+    ]
+    first = run(server.url, concurrency=8)
+    states = [row["state"] for row in lines("r/answers.jsonl")]
+    assert states == ["api_error", *["unparsable"] * 3, *["ok"] * 4]
+    assert [bool(row["passages"]) for row in lines("r/retrieved.jsonl")] == [False] * 4 + [True] * 4
+    assert len(first.run.failures) == 4 and any("reply" in why for why in first.run.failures.values())
+    for row in (values(first)["crud_overlap", "rouge_l"], ranking(first)["mrr"]):
+        assert row["unscored"] == {"api_error": 1, "unparsable": 3} and (row["n_total"], row["n_scored"]) == (8, 4)
+    kept = json.loads(Path("r/scores.json").read_text(encoding="utf-8"))
+    mrr = {row["profile"]: row["value"] for row in kept if (row["slice"], row["key"]) == ("all", "mrr")}
+    assert mrr["corrected"] == pytest.approx(mrr["official"] / 2), "a failed call counts as nothing found"
+    server.rules.clear()
+    requests = server.requests
+    second = run(server.url)
+    assert server.requests - requests == 4 and not second.run.failures
+    assert stages(Path("r")) == stages(Path("undisturbed"))
+
+
+def test_a_service_that_dies_on_failed_calls_leaves_the_finished_run(run, server, stages):
+    server.rules.append(Rule("status", times=1, status=400))
+    run(server.url, concurrency=8)
+    before = stages(Path("r"))
+    server.rules.append(Rule("status", status=404))
+    with pytest.raises(QuadragError, match="answered 404"):
+        run(server.url)
+    assert stages(Path("r")) == before and json.loads(Path("r/run.json").read_text())["state"] == "finished"
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from quadrag.baselines.core.spec import CallPolicy, RunSpec
+from quadrag.baselines.runs.models import Models
+from quadrag.baselines.runs.run import run
+from quadrag.baselines.systems.service import RagService
+from quadrag.chat.ledger import Ledger
+
+with Ledger("L") as ledger:
+    service = RagService(sys.argv[1], ledger=ledger, name="mine", concurrency=1)
+    policy = CallPolicy()
+    spec = RunSpec(benchmark="crud_rag", config="qa_2doc", data_dir="sample")
+    run(spec, policy, Models(policy, service), Path("r"))
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_where_it_was(run, server, stages, tmp_path, environment):
+    run(server.url, out="undisturbed", ledger="L0")
+    before, server.latency = server.requests, 0.15
+    command = [sys.executable, "-c", KILLED, server.url]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL) as child:
+        while server.requests - before < 4 and child.poll() is None:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+    assert child.returncode == -signal.SIGKILL
+    asked, server.latency = server.requests - before, 0.0
+    assert 4 <= asked < 8
+    result = run(server.url)
+    assert result.run.usage["llm"]["cached"] >= asked - 1
+    assert server.requests - before <= 8 + 1, "at most the call in flight is repeated"
+    assert stages(Path("r")) == stages(Path("undisturbed"))

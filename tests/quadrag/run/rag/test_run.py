@@ -1,0 +1,194 @@
+"""Whole runs against a RAG service: retrieval and generation measured apart, nothing asked twice, nothing lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer
+from rag_runs import QA, lines, ranking, values
+from rag_server import CHUNK, RagServer, Rule
+from specs import spec_of
+
+from quadrag.benchmark import load
+from quadrag.data.builders import open_builder, rows
+from quadrag.loading import load_questions
+from quadrag.records import Passage, document_id
+from quadrag.results.record import read_run
+from quadrag.scoring.served import LEAST
+
+
+def test_retrieval_and_generation_are_measured_apart(run, server, stages):
+    result = run(server.url)
+    questions, _ = load_questions(QA, load("crud_rag"))
+    retrieved, answers = lines("r/retrieved.jsonl"), lines("r/answers.jsonl")
+    each = []
+    for question, found, answer in zip(questions, retrieved, answers, strict=True):
+        true = server.reply("/rag", {"question": question.query})
+        assert found["passages"] == true["passages"] and answer["answer"] == true["answer"]
+        ids = [document_id(Passage(one["id"], "", "")) for one in true["passages"]]
+        each.append(sum(1 / (ids.index(gold) + 1) if gold in ids else 0 for gold in question.relevant) / 2)
+    scores = ranking(result)
+    assert scores["mrr_per_gold"]["value"] == pytest.approx(sum(each) / len(each)) and sum(each) > 0
+    assert {"mrr", "map", "recall@1", "recall@5", "recall@8", "ndcg@5", "hit@1"} <= set(scores)
+    assert values(result)["crud_overlap", "rouge_l"]["value"] > 0
+    info = json.loads(Path("r/run.json").read_text())
+    made = read_run(Path("r"))
+    assert (made.llm, made.retriever) == ("rag:mine", "rag")
+    assert (made.parameters, made.services) == ({"contract": "json"}, {"llm": server.url})
+    assert len(info["latency_seconds"]) == 8 and info["latency"]["median"] > 0
+    assert info["usage"]["llm"]["calls"] == 8 == server.requests
+    assert info["service"].items() >= {"passages": 40, "questions": 8, "texts": True, "by": "id", "why": None}.items()
+    gold = {text for question in questions for text in (question.references, *question.relevant)}
+    assert not any(text in json.dumps(server.bodies, ensure_ascii=False) for text in gold)
+
+
+def test_two_runs_are_equal_to_the_byte_and_a_third_needs_no_service(run, documents, stages):
+    found = []
+    for number in (1, 2):
+        with RagServer(documents, latency=0.01 * number) as server:
+            run(server.url, out=f"r{number}", ledger=f"L{number}", concurrency=3 * number)
+            url, asked = server.url, server.requests
+            assert asked == 8
+            run(url, out=f"again{number}", ledger=f"L{number}")
+            assert server.requests == asked
+        replayed = run(url, out=f"replayed{number}", ledger=f"L{number}", replay=True)
+        assert replayed.run.latency_seconds == json.loads(Path(f"r{number}/run.json").read_text())["latency_seconds"]
+        found += [stages(Path(f"{folder}{number}")) for folder in ("r", "again", "replayed")]
+    assert all(one == found[0] for one in found)
+
+
+def test_both_contracts_measure_the_same(run, server):
+    one, two = run(server.url, out="a"), run(server.chat + "#small", out="b")
+    assert two.run.parameters == {"contract": "openai"}
+    for (key, ours), (_, theirs) in zip(values(one).items(), values(two).items(), strict=True):
+        assert ours["value"] == theirs["value"], key
+    assert lines("b/answers.jsonl")[0]["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("benchmark", "config", "split"),
+    [("crud_rag", "qa_1doc", None), ("crag", "qa", "public"), ("omnieval", "extractive_qa", "auto")],
+)
+def test_the_same_answers_as_a_file_have_the_same_scores(run, server, cli, benchmark, config, split):
+    result = run(server.url, spec_of(benchmark, config, split, "sample", limit=20))
+    answers = [{"id": row["id"], "answer": row["answer"]} for row in lines("r/answers.jsonl")]
+    asked, _ = load_questions(spec_of(benchmark, config, split, "sample"), load(benchmark))
+    known = {row["id"] for row in answers}
+    answers += [{"id": one.id, "answer": None} for one in asked if one.id not in known]
+    Path("mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    where = ("--split", asked[0].split)
+    ran = cli(
+        "score",
+        "mine.jsonl",
+        "--benchmark",
+        benchmark,
+        "--config",
+        config,
+        *where,
+        "--data-dir",
+        "sample",
+        "--out",
+        "s",
+    )
+    assert ran.code == (3 if None in [row["answer"] for row in answers] else 0), ran.err
+    theirs = {row["id"]: row for row in lines("s/items.jsonl")}
+    keys = {key for row in result.items for key in row if "." in key and not key.startswith("retrieval_ranking")}
+    assert keys
+    for row in result.items:
+        assert {key: row[key] for key in keys if key in row} == {
+            key: theirs[row["id"]][key] for key in keys if key in theirs[row["id"]]
+        }
+
+
+def test_passages_without_ids_are_known_by_their_text(run, server, documents):
+    server.ids = False
+    result = run(server.url)
+    assert {one["id"] for row in lines("r/retrieved.jsonl") for one in row["passages"]} == {
+        f"rag/{n}" for n in range(5)
+    }
+    assert result.run.service["by"] == "text"
+    texts = {ident: "".join(text.split()) for ident, _, text in documents}
+    questions, _ = load_questions(QA, load("crud_rag"))
+    expected = []
+    for question, row in zip(questions, lines("r/retrieved.jsonl"), strict=True):
+        found = ["".join(one["text"].split()) for one in row["passages"]]
+        hits = {g for g in question.relevant if any(len(t) >= LEAST and t in texts[g] for t in found)}
+        expected.append(len(hits) / len(question.relevant))
+    assert ranking(result)["recall@5"]["value"] == pytest.approx(sum(expected) / len(expected)) and sum(expected) > 0
+    assert CHUNK > LEAST
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("settings", "laid_over", "why"),
+    [
+        ({"ids": False, "texts": False}, {}, "the system gave no id and no text of a gold document"),
+        ({}, {"passages": None}, "the system gave no passages"),
+    ],
+)
+def test_what_cannot_be_ranked_is_told_and_the_answers_are_scored(run, documents, settings, laid_over, why):
+    with RagServer(documents, **settings) as server:
+        server.rules.append(Rule("merge", body=laid_over))
+        result = run(server.url)
+    assert {row["not_run"] for row in ranking(result).values()} == {why}
+    assert values(result)["crud_overlap", "rouge_l"]["value"] > 0
+
+
+def test_a_search_that_finds_no_gold_document_is_zero(run):
+    with RagServer([("ab" * 32, "", "x" * CHUNK)]) as server:
+        result = run(server.url)
+    assert {row["value"] for row in ranking(result).values()} == {0.0}
+
+
+def test_ids_of_another_kind_are_not_ranked(run, documents):
+    mangled = [(f"file-{number}.txt", "", f"{text[::-1]}") for number, (_, _, text) in enumerate(documents)]
+    with RagServer(mangled) as server:
+        result = run(server.url)
+    assert {row["value"] for row in ranking(result).values()} == {None}
+    assert all("no id and no text" in row["not_run"] for row in ranking(result).values())
+
+
+def test_a_task_without_gold_documents_says_so(run, server):
+    result = run(server.url, spec_of("crud_rag", "continuation", None, "sample"))
+    assert {row["not_run"] for row in ranking(result).values()} == {"no question here has a gold document"}
+
+
+@pytest.mark.slow
+def test_omnieval_is_judged_by_the_passages_of_the_service(run, documents):
+    builder, _ = open_builder("omnieval", "corpus", "sample", None)
+    nodes = [(row["id"], row["title"] or "", row["contents"]) for row in rows(builder, "corpus")]
+    task = spec_of("omnieval", "conversational_qa", "auto", "sample", limit=12)
+    with RagServer(nodes) as server, ChatServer(models=["j"], text='{"prediction": 1}') as judge:
+        result = run(server.url, task, judges=[judge])
+        bodies = server.bodies
+        passage = lines("r/retrieved.jsonl")[0]["passages"][0]["text"].splitlines()[1]
+        shown = [passage in body["messages"][-1]["content"] for body in judge.bodies]
+        assert 2 <= sum(shown) < len(shown), "for hal and utl alone"
+        server.ids = False
+        nameless = run(server.url, task, out="nameless", judges=[judge], name="nameless")
+        server.ids, server.texts = True, False
+        silent = run(server.url, task, out="silent", judges=[judge], name="silent")
+    assert ranking(result)["mrr"]["value"] is not None and result.run.service["by"] == "id"
+    assert any("history" in body for body in bodies)
+    assert ranking(nameless)["mrr"]["value"] > 0 and nameless.run.service["by"] == "text"
+    assert "not_run" not in values(result)["omnieval", "hal"] and "not_run" not in values(result)["omnieval", "utl"]
+    assert values(silent)["omnieval", "hal"]["not_run"] == "the passages shown are not known"
+    assert ranking(silent)["mrr"]["value"] == ranking(result)["mrr"]["value"], "ids alone are enough for ranks"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("config", ["noise_robustness_en", "negative_rejection_zh", "counterfactual_robustness_en"])
+def test_rgb_has_accuracy_alone(run, server, config):
+    split = "noise_0" if config.startswith("noise") else None
+    result = run(server.url, spec_of("rgb", config, split, "sample", limit=3))
+    assert {key[0] for key in values(result)} == {"rgb_accuracy"}
+    assert all(set(body) == {"id", "question", "benchmark", "config", "split", "language"} for body in server.bodies)
+
+
+@pytest.mark.slow
+def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server):
+    result = run(server.url, spec_of("crag", "qa", "public", "sample", options={"rag_prompt": "protocol"}))
+    assert {key[0] for key in values(result)} == {"truthfulness", "rgb_accuracy"}
+    assert all(body["query_time"] and "I don't know" in body["question"] for body in server.bodies)
+    assert result.run.options == {"rag_prompt": "protocol"}

@@ -1,0 +1,148 @@
+"""`--estimate`: no model is asked, and what it says of calls and tokens is what the same run then comes to."""
+
+import json
+from pathlib import Path
+
+import pytest
+import tiktoken
+from chat_server import ChatServer, Rule
+from specs import spec_file
+
+from quadrag import catalogue
+from quadrag.metric_record import metric_record
+from quadrag.retrieval import cl100k, search
+
+RUNS = [
+    ("rgb", "noise_robustness_en", "--split", "noise_40"),
+    ("rgb", "negative_rejection_zh"),
+    ("rgb", "counterfactual_robustness_en"),
+    ("crag", "qa", "--retriever", "none"),
+    ("crag", "task_1_2", "--retriever", "snippets-kg"),
+    ("crud_rag", "qa_1doc"),
+    ("crud_rag", "continuation", "--samples", 2, "--seed", 5),
+    ("omnieval", "extractive_qa", "--split", "auto"),
+]
+JUDGED = [run for run in RUNS if "noise_robustness_en" not in run]
+PRICES = {"gpt-4": {"input": 10, "output": 30}, "j": {"input": 1, "output": 2}, "currency": "EUR"}
+
+REJECTION = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")
+
+
+def openai_tokens(body):
+    """Count a request as OpenAI says that its models do, by tiktoken itself."""
+    cl100k.find_encoding("gpt-4")  # names the folder of its file
+    encoding = tiktoken.encoding_for_model("gpt-4")
+    return 3 + sum(3 + len(encoding.encode(m["role"])) + len(encoding.encode(m["content"])) for m in body["messages"])
+
+
+@pytest.fixture
+def model():
+    with ChatServer(models=["gpt-4"]) as running:
+        yield running
+
+
+@pytest.fixture
+def readable():
+    """A judge of every metric, that replies as the record of each says that a judge does."""
+    replies = [pair for name in catalogue.metrics() for pair in metric_record(name).replies.items()]
+    with ChatServer(models=["j"]) as running:
+        running.rules += [Rule("reply", match=mark, message={"content": text}) for mark, text in replies]
+        yield running
+
+
+def stages(ran):
+    assert ran.code == 0, ran.err
+    return {one["stage"]: one for one in json.loads(ran.out)["stages"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: "-".join(map(str, run[:2])))
+def test_calls_and_tokens_of_answers_are_those_of_the_run(cli, model, run):
+    asked = ("run", *run, "--data-dir", "sample", "--llm", f"{model.url}#gpt-4", "--ledger", "L", "--out", "r")
+    said = stages(cli(*asked, "--estimate", "--json"))
+    assert model.requests == 0 and not Path("r").exists()
+    assert cli(*asked).code == 0
+    assert sum(one["calls"] for one in said.values()) == model.requests > 0
+    bodies = model.bodies[said["entities"]["calls"] :] if "entities" in said else model.bodies
+    if "entities" not in said:  # else the facts in a prompt depend on the entities that a model names
+        assert said["answers"]["prompt_tokens"] == sum(map(openai_tokens, bodies))
+    again = stages(cli(*asked[:-1], "other", "--estimate", "--json"))
+    assert {one["calls"] for one in again.values()} == {0}, "all is kept"
+    assert sum(one["kept"] for one in again.values()) == model.requests
+
+
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param({}, marks=pytest.mark.slow), {"chunk_source": "files", "chunk_tokenizer": "cl100k_base"}],
+)
+def test_a_large_corpus_is_not_indexed_for_an_estimate(cli, model, monkeypatch, tmp_path, source):
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(search, "LARGE", 1000)
+    place = ("run", "crud_rag", "summary", "--data-dir", "sample", *spec_file(retrieval=source))
+    asked = (*place, "--llm", f"{model.url}#gpt-4", "--ledger", "L", "--out")
+    said = json.loads(cli(*asked, "r", "--estimate", "--json").out)
+    assert said["notes"] == [search.TOLD] and not list((tmp_path / "cache").glob("indexes/passages-*"))
+    assert search.TOLD in " ".join(cli(*asked, "r", "--estimate").out.split())
+    assert cli(*asked, "r").code == 0
+    found = sum(map(openai_tokens, model.bodies))
+    assert said["stages"][0]["prompt_tokens"] == pytest.approx(found, rel=0.2)
+    again = json.loads(cli(*asked, "other", "--fresh", "--estimate", "--json").out)
+    assert "notes" not in again and again["stages"][0]["prompt_tokens"] == found, "the index stands"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", JUDGED, ids=lambda run: "-".join(map(str, run[:2])))
+def test_calls_of_a_judge_are_those_of_the_run(cli, model, readable, run):
+    asked = ("run", *run, "--data-dir", "sample", "--llm", f"{model.url}#gpt-4", "--judge", f"{readable.url}#j")
+    asked += ("--ledger", "L", "--out", "r")
+    if run[0] == "crag":  # an echo has `I don't know` in it, which needs no judge
+        model.state.text = "It may well be so."
+    said = stages(cli(*asked, "--estimate", "--json"))
+    assert readable.requests == model.requests == 0
+    assert cli(*asked).code == 0
+    judged = [one for one in said.values() if one["model"] == "j"]
+    assert sum(one["calls"] for one in judged) == readable.requests > 0
+    # With answers that stand, all that a judge is shown is known.
+    answers = Path("r/answers.jsonl").read_text()
+    Path("answers.jsonl").write_text(answers)
+    more = ("--retriever", "none") if "none" in run else ()
+    scored = ("score", "answers.jsonl", "--data-dir", "sample", *more, "--judge", f"{readable.url}#j", "--ledger", "L")
+    kept = stages(cli(*scored, "--estimate", "--json"))
+    assert {one["calls"] for one in kept.values()} == {0} and sum(one["kept"] for one in kept.values()) > 0
+
+
+def test_rules_may_spare_a_judge_calls(cli, model, readable):
+    model.state.text = "I don't know"
+    asked = ("run", "crag", "qa", "--retriever", "none", "--data-dir", "sample", "--llm", f"{model.url}#gpt-4")
+    asked += ("--judge", f"{readable.url}#j", "--ledger", "L")
+    ran = cli(*asked, "--estimate")
+    assert "a judge is asked this often at most" in " ".join(ran.out.split())
+    assert cli(*asked).code == 0 and readable.requests == 0
+
+
+def test_what_is_printed(cli, model, readable):
+    Path("prices.json").write_text(json.dumps(PRICES))
+    asked = (*REJECTION, "--llm", f"{model.url}#gpt-4")
+    asked += ("--judge", f"{readable.url}#j", "--ledger", "L", "--max-tokens", 100, "--prices", "prices.json")
+    ran = cli(*asked, "--estimate", "--budget", 1)
+    assert ran.code == 0 and ran.err == "" and max(map(len, ran.out.splitlines())) <= 80
+    for line in (
+        "answers, gpt-4 12 0 2,983 61 1,200 0.03166 0.06583",
+        "judge, j 12 0 2,661 144 12,288 0.002949 0.02724",
+        "all 24 0 5,644 205 13,488 0.03461 0.09307",
+        "Tokens of gpt-4: counted by its own cl100k_base.",
+        "Tokens of j: reckoned, 4.4 characters a token, 1 of Chinese, within 2% on English prompts together and",
+    ):
+        assert line in " ".join(ran.out.split())
+    assert "No price: --prices FILE" in cli(*asked[:-2], "--estimate").out
+    assert model.requests == readable.requests == 0
+
+
+def test_a_model_that_is_loaded_here_is_not_loaded(cli):
+    asked = (*REJECTION, "--llm", "local:nowhere", "--estimate", "--json")
+    assert stages(cli(*asked))["answers"]["calls"] == 12
+
+
+def test_every_judged_metric_shows_a_reply():
+    judged = [n for n in catalogue.metrics() if any(key.needs == "judge" for key in metric_record(n).keys.values())]
+    assert len(judged) == 5 and all(metric_record(name).replies for name in judged)

@@ -1,0 +1,209 @@
+"""Whose the data of a run are, and that published numbers stand beside those alone that may be the authors'."""
+
+import bz2
+import csv
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from exported import copy_as_authors, copy_sample
+from specs import spec_of
+
+from quadrag import catalogue
+from quadrag.benchmark import load
+from quadrag.data.authors import pack_authors
+from quadrag.errors import QuadragError
+from quadrag.loading import load_questions
+from quadrag.paths import room
+from quadrag.reporting.hub import plan_results
+
+OWN = [
+    {"id": at, "query": f"第{at}问？", "answer": [f"答{at}"], "positive": [f"答{at}。"] * 3, "negative": ["无关。"] * 4}
+    for at in range(8)
+]
+NOISE = ("rgb", "noise_robustness_zh", "noise_60")  # beside which 87.67 chatgpt is printed
+
+
+def put(folder, rows, name="zh_refine.json"):
+    folder.mkdir(exist_ok=True)
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def genuine(real_data, name="zh_refine.json"):
+    lines = (real_data("RGB") / "data" / name).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def run(cli, folder, place=NOISE, out="r"):
+    benchmark, config, split = place
+    ran = cli("run", benchmark, config, "--split", split, "--data-dir", folder, "--out", out)
+    assert ran.code == 0, ran.err
+    record = json.loads(Path(out, "run.json").read_text(encoding="utf-8"))
+    return record["provenance"], " ".join(ran.out.split())
+
+
+def others(rows, **changes):
+    return [{**row, **{name: change(row) for name, change in changes.items()}} for row in rows]
+
+
+# What becomes of genuine rows, whose they then are, and how many of how many there are.
+CASES = {
+    "as they are": (lambda rows: rows, "partial", ["200 of 300"]),
+    "a few of them": (lambda rows: rows[40:47], "partial", ["7 of 300"]),
+    "in another order": (lambda rows: rows[::-1], "partial", ["200 of 300"]),
+    "nobody here has held": (lambda rows: others(rows[:100], id=lambda row: row["id"] + 200), "unverified", []),
+    "with some that nobody has held": (
+        lambda rows: [*rows[:50], *others(rows[50:100], id=lambda row: row["id"] + 200)],
+        "unverified",
+        [],
+    ),
+    "with another answer": (lambda rows: [*rows[1:], *others(rows[:1], answer=lambda row: ["别的"])], "own", []),
+    "with another question": (lambda rows: others(rows, query=lambda row: row["query"] + "请"), "own", []),
+    "their ids alone": (lambda rows: OWN, "own", []),
+    "ids of one's own": (lambda rows: others(OWN, id=lambda row: row["id"] + 1000), "own", []),
+    "more than there are": (lambda rows: [{**OWN[0], "id": 1000 + at} for at in range(320)], "own", []),
+}
+
+
+@pytest.mark.parametrize(("change", "whose", "held"), CASES.values(), ids=CASES)
+def test_rows_tell_whose_they_are_where_the_file_is_not_the_authors(cli, tmp_path, real_data, change, whose, held):
+    found, shown = run(cli, put(tmp_path / "data", change(genuine(real_data))))
+    assert (found, json.loads(Path("r/run.json").read_text("utf-8"))["held"]) == (whose, held)
+    assert ("87.67 chatgpt" in shown) == (whose != "own")
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "printed"),
+    [
+        (("rgb", "noise_robustness_en", "noise_60"), "en_refine.json", "90.00 chatgpt"),
+        (("rgb", "noise_robustness_en_original", "noise_60"), "en.json", "90.00 chatgpt"),
+        (("rgb", "negative_rejection_zh", "test"), "zh_refine.json", "chatgpt"),
+    ],
+)
+def test_eight_questions_of_ones_own_are_own_data_in_any_file(cli, tmp_path, place, name, printed):
+    whose, shown = run(cli, put(tmp_path / "data", OWN, name), place)
+    assert whose == "own" and "own data" in shown and printed not in shown and "of all" not in shown
+
+
+@pytest.mark.parametrize(
+    ("kept", "change", "whose"),
+    [
+        (900, {}, "partial"),
+        (8, {}, "partial"),
+        (8, {"ID": "f" * 20}, "unverified"),  # behind it stands a number
+        (8, {"ID": "own-"}, "own"),
+        (8, {"summary": "别的摘要。"}, "own"),
+    ],
+)
+def test_rows_of_a_file_whose_count_nobody_knows(cli, tmp_path, real_data, kept, change, whose):
+    name = "data/crud_split/split_merged.json"
+    rows = json.loads((real_data("CRUD_RAG") / name).read_text(encoding="utf-8"))["event_summary"][:kept]
+    new = [{**row, **({"ID": f"{change['ID']}{at:04}"} if "ID" in change else change)} for at, row in enumerate(rows)]
+    (tmp_path / "C" / name).parent.mkdir(parents=True)
+    (tmp_path / "C" / name).write_text(json.dumps({"event_summary": new}, ensure_ascii=False), encoding="utf-8")
+    asked = ("--retriever", "none", "--limit", "2", "--data-dir", tmp_path / "C", "--out", "r")
+    assert cli("run", "crud_rag", "summary", *asked).code == 0
+    assert json.loads(Path("r", "run.json").read_text("utf-8"))["provenance"] == whose
+
+
+@pytest.mark.parametrize(
+    ("ids", "whose"), [(None, "partial"), ("{}", "own"), ("3dbed55e-66a3-4dcd-907d-096f49387e4{}", "own")]
+)
+def test_questions_of_crag_by_their_ids(cli, tmp_path, real_data, ids, whose):
+    name = "example_data/dev_data.jsonl.bz2"
+    lines = bz2.decompress((real_data("CRAG") / name).read_bytes()).splitlines()
+    rows = [json.loads(line) for line in lines]
+    for at, row in enumerate(rows if ids else ()):
+        row["interaction_id"] = ids.format(at)
+        row["search_results"] = row["search_results"][:1]
+    (tmp_path / "C" / name).parent.mkdir(parents=True)
+    (tmp_path / "C" / name).write_bytes(bz2.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode()))
+    assert run(cli, tmp_path / "C", ("crag", "task_1_2", "public"))[0] == whose
+
+
+def test_as_many_rows_as_the_authors_have_may_be_theirs_in_another_form(cli, tmp_path):
+    rows = [{**OWN[0], "id": at} for at in range(300)]
+    whose, shown = run(cli, put(tmp_path / "data", rows, "en_refine.json"), ("rgb", "noise_robustness_en", "noise_60"))
+    assert whose == "unverified" and "90.00 chatgpt" in shown and "of all 300" not in shown
+
+
+def test_a_file_that_is_the_authors_by_its_sums_needs_no_digests(cli, tmp_path, monkeypatch):
+    rows = [{**OWN[0], "id": at} for at in range(300)]
+    folder = put(tmp_path / "data", rows)
+    content = (folder / "zh_refine.json").read_bytes()
+    blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    for sums in ((len(content), hashlib.sha256(content).hexdigest(), None), (None, None, blob)):
+        monkeypatch.setitem(catalogue.builder_class("rgb").FILES, "zh_refine.json", sums)
+        whose, shown = run(cli, folder)
+        assert whose == "authors" and "87.67 chatgpt " in shown and "on all" not in shown
+
+
+def test_what_is_prepared_keeps_whose_it_is(cli, tmp_path, monkeypatch, real_data):
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    for rows, whose in ((OWN, "own"), (genuine(real_data), "partial")):
+        folder = put(tmp_path / whose, rows)
+        assert cli("prepare", "rgb", "--config", NOISE[1], "--data-dir", folder).code == 0
+        assert cli("run", *NOISE[:2], "--split", NOISE[2], "--out", f"of-{whose}").code == 0
+        assert json.loads(Path(f"of-{whose}", "run.json").read_text("utf-8"))["provenance"] == whose
+
+
+def test_a_result_of_other_data_goes_to_no_model_page(cli, tmp_path, server):
+    asked = ("--llm", f"{server.url}#m", "--ledger", "L", "--out", "r")
+    assert cli("run", *NOISE[:2], "--data-dir", put(tmp_path / "own", OWN), *asked).code == 0
+    with pytest.raises(QuadragError, match="own data"):
+        plan_results("org", "ann/model", ["r"])
+
+
+def test_data_that_no_sums_are_known_of_are_unverified(cli, tmp_path):
+    assert cli("run", "omnieval", "all", "--split", "auto", "--data-dir", "sample", "--out", "s").code == 0
+    assert json.loads(Path("s/run.json").read_text("utf-8"))["provenance"] == "sample"
+    folder = copy_sample("omnieval", tmp_path / "O")
+    assert cli("run", "omnieval", "all", "--split", "auto", "--data-dir", folder, "--out", "r").code == 0
+    assert json.loads(Path("r/run.json").read_text("utf-8"))["provenance"] == "unverified"
+
+
+def test_a_corpus_of_ones_own_is_none_of_the_authors(cli, tmp_path, monkeypatch):
+    folder = copy_as_authors("crud_rag", tmp_path / "C", monkeypatch)
+    assert run(cli, folder, ("crud_rag", "qa_1doc", "test"), "a")[0] == "partial"
+    file = next(Path(folder).rglob("documents_dup_part_1_part_1"))
+    file.write_text("我的文章。\n", encoding="utf-8")
+    whose, shown = run(cli, folder, ("crud_rag", "qa_1doc", "test"), "b")
+    assert whose == "own" and "gpt-3.5-turbo" not in shown
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "place", "splits"),
+    [
+        ("rgb", "RGB", {"noise_robustness_zh": "noise_0", "negative_rejection_zh": "test"}),
+        ("rgb", "RGB", {"information_integration_zh": "noise_0", "counterfactual_robustness_en": "test"}),
+        ("crud_rag", "CRUD_RAG", {"summary": "test"}),
+        ("crag", "CRAG", {"qa": "public", "task_1_2": "public"}),
+    ],
+)
+def test_the_digests_are_those_of_genuine_files(benchmark, place, splits, real_data):
+    with (Path(room("baselines")) / benchmark / "authors.csv").open(encoding="utf-8", newline="") as lines:
+        held = {row["config"]: row["questions"] for row in csv.DictReader(lines)}
+    for config, split in splits.items():
+        task = spec_of(benchmark, config, split, data_dir=str(real_data(place)))
+        questions, source = load_questions(task, load(benchmark))
+        assert held[config] == pack_authors(questions) and source.provenance.theirs
+
+
+def test_another_splits_file_says_nothing(cli, tmp_path, monkeypatch):
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    folder = copy_as_authors("crud_rag", tmp_path / "C", monkeypatch)
+    monkeypatch.setitem(catalogue.builder_class("crud_rag").FILES, "data/crud/merged.zip", (9, "0" * 64, None))
+    asked = ("run", "crud_rag", "qa_1doc", "--retriever", "none")
+    assert cli("prepare", "crud_rag", "--data-dir", folder).code == 0
+    for data in ((), ("--data-dir", folder)):
+        for split, whose in (("test", "partial"), ("full", "own")):
+            assert cli(*asked, "--split", split, "--out", f"{split}{len(data)}", *data).code == 0
+            record = json.loads(Path(f"{split}{len(data)}", "run.json").read_text("utf-8"))
+            assert record["provenance"] == whose and ("merged.zip" in record["source"]) == (whose == "own")

@@ -1,0 +1,74 @@
+"""Replies belong to the service that gave them, and to the model that the user named there."""
+
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer
+from kept_runs import ONE, answers
+from specs import spec_file
+
+from quadrag.results.record import read_run
+
+
+@pytest.mark.slow
+def test_another_server_with_the_same_model_name_is_asked_itself_unless_both_are_one_by_name(cli, server):
+    assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "a").code == 0
+    with ChatServer(text="another model's answer") as other:
+        ran = cli(*ONE, "--llm", f"{other.url}#m", "--out", "b")
+        assert ran.code == 0 and other.requests == 4
+        assert answers("b") == ["another model's answer"] * 4 != answers("a")
+        assert read_run(Path("b")).services == {"llm": other.url}
+        assert cli(*ONE, "--llm", f"{server.url}#m", "--llm-name", "ours", "--out", "c").code == 0
+        named = cli(*ONE, "--llm", f"{other.url}#m", "--llm-name", "ours", "--out", "d")
+        assert named.code == 0 and other.requests == 4
+    assert answers("c") == answers("d") and read_run(Path("d")).llm == "ours"
+
+
+def test_a_second_address_is_refused(cli, server):
+    ran = cli(*ONE, "--llm", f"{server.url},http://127.0.0.1:9/v1#m", "--out", "a")
+    assert ran.code == 2 and server.url in ran.err and "one server" in ran.err and server.requests == 0
+
+
+def test_a_folder_is_of_its_services_or_of_models_by_their_names(cli, server, judge):
+    judged = ("--judge", f"{judge.url}#j")
+    assert cli(*ONE, "--llm", f"{server.url}#m", *judged, "--out", "r").code == 0
+    named = ("--llm-name", "ours", *spec_file(judges=[{"name": "a judge"}]))
+    assert cli(*ONE, "--llm", f"{server.url}#m", *judged, *named, "--out", "n").code == 0
+    with ChatServer() as moved, ChatServer(models=["k"]) as other:
+        ran = cli(*ONE, "--llm", f"{moved.url}#m", *judged, "--out", "r")
+        assert ran.code == 2 and ran.err.count("\n") == 1 and "--llm-name" in ran.err and "--out" in ran.err
+        kept = cli(*ONE, "--llm", f"{moved.url}#m", "--judge", f"{other.url}#k", *named, "--out", "n")
+        assert "shown again" in kept.out and moved.requests == other.requests == 0
+
+
+def test_a_dead_server_is_not_asked_where_all_replies_are_kept(cli):
+    with ChatServer() as server:
+        asked = (*ONE, "--llm", f"{server.url}#m")
+        assert cli(*asked, "--out", "a").code == 0
+    ran = cli(*asked, "--out", "b")
+    assert ran.code == 0 and ran.err == "" and answers("a") == answers("b")
+    lacking = cli(*asked[:-2], "--llm", f"{server.url}#m", "--limit", 9, "--out", "d")
+    assert lacking.code == 2 and lacking.err.count("\n") == 1
+
+
+def test_a_model_that_the_server_does_not_list_is_refused_and_may_be_called_as_the_user_likes(cli, server, judge):
+    server.state.models = ["tiny"]
+    ran = cli(*ONE, "--llm", f"{server.url}#gpt-4", "--out", "a")
+    assert ran.code == 2 and server.requests == 0 and not Path("a").exists()
+    assert f"{server.url} serves tiny, not gpt-4; type {server.url}#tiny" in ran.err and "--llm-name" in ran.err
+    asked = (*ONE, "--llm", f"{server.url}#tiny")
+    ran = cli(*asked, "--judge", f"{judge.url}#gpt-4", "--out", "a")
+    assert ran.code == 2 and judge.requests == 0 and "serves j, not gpt-4" in ran.err
+    another = ("--judge", f"{judge.url}#j", *spec_file(judges=[{"name": "another"}]))
+    ran = cli(*asked, "--llm-name", "gpt-4", *another, "--out", "a")
+    assert ran.code == 0 and server.bodies[0]["model"] == "tiny"
+    made, page = read_run(Path("a")), Path("a/report.html").read_text(encoding="utf-8")
+    assert (made.llm, made.judge) == ("gpt-4", "another") and "gpt-4" in page and "another" in page
+
+
+def test_a_service_is_named_without_its_secrets(cli, server):
+    url = server.url.replace("://", "://user:password@")
+    asked = (*ONE, "--llm", f"{url}?api_key=sesame-open#m", "--out", "a")
+    assert cli(*asked).code == 0
+    assert read_run(Path("a")).services == {"llm": f"{server.url}?api_key=***"}
+    assert b"sesame-open" not in Path("L").read_bytes() and b"password" not in Path("L").read_bytes()

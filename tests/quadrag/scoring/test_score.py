@@ -1,0 +1,213 @@
+"""The score stage against numbers worked by hand: rows, items, missing answers, judges."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+from score_rows import as_rows
+
+from quadrag.baselines.rgb import benchmark as rgb
+from quadrag.parts import Conditions
+from quadrag.records import Answer, Question
+from quadrag.results.items import items_of
+from quadrag.scoring import drive
+from quadrag.scoring.drive import ScoringInputs
+
+REFUSAL = "I can not answer the question because of the insufficient information in documents."
+ERRORS = "There are factual errors in the provided documents."
+YES, NO = "Yes, the question is addressed by the documents.", "No, the question is not addressed by the documents."
+
+
+def score(*given):
+    lines, scores = drive.score(*given)
+    return lines, as_rows(scores)
+
+
+def asked(config, golds, split="test"):
+    questions = [
+        Question("rgb", config, split, str(rank), f"question {rank}", [[gold]], config[-2:])
+        for rank, gold in enumerate(golds)
+    ]
+    return {question.key: question for question in questions}
+
+
+def answered(questions, texts):
+    return [
+        Answer("rgb", *key, 0, text)
+        if text not in ("api_error", "truncated")
+        else Answer("rgb", *key, 0, None, state=text)
+        for key, text in zip(questions, texts, strict=True)
+    ]
+
+
+def row(scores, key, profile):
+    (found,) = [one for one in scores if (one["key"], one["profile"]) == (key, profile)]
+    return found
+
+
+def recomputed(lines, name, profile):
+    """The mean of one metric, from lines of items.jsonl alone, as the profiles are defined."""
+    entries = [line[name] for line in lines]
+    values = [entry[profile] for entry in entries if entry[profile] is not None]
+    if profile == "official":
+        return sum(values) / len(values) if values else None
+    counted = [e for e in entries if e[profile] is not None or e["reason"][profile] != "not_applicable"]
+    return sum(values) / len(counted) if counted else None
+
+
+def check_means(lines, scores):
+    for one in scores:
+        if "not_run" not in one:
+            name = f"{one['metric']}.{one['key']}"
+            place = [line for line in lines if (line["config"], line["split"]) == (one["config"], one["split"])]
+            assert one["value"] == pytest.approx(recomputed(place, name, one["profile"])), (name, one["profile"])
+            assert one["n_total"] == one["n_scored"] + one["n_not_applicable"] + sum(one["unscored"].values())
+
+
+REJECTION = (
+    asked("negative_rejection_en", ["Oslo", "Lisbon", "Rome", "Paris"]),
+    [REFUSAL, "It is Lisbon.", "It is Bern.", "api_error"],
+)
+
+
+def test_accuracy_worked_by_hand():
+    questions = asked("noise_robustness_en", ["Oslo", "70", "Rome", "Bern"], "noise_0")
+    answers = answered(questions, ["oslo!", "about 170", "Paris", "truncated"])
+    lines, scores = score(rgb.BENCHMARK, questions, answers, Conditions("own"))
+    assert [line["rgb_accuracy.accuracy"]["official"] for line in lines] == [1.0, 1.0, 0.0, None]
+    assert [line["rgb_accuracy.accuracy_bounded"]["official"] for line in lines] == [1.0, 0.0, 0.0, None]
+    assert lines[3]["rgb_accuracy.accuracy"] == {
+        "official": None,
+        "corrected": None,
+        "reason": {"official": "truncated", "corrected": "truncated"},
+    }
+    assert {name: lines[0][name] for name in ("benchmark", "config", "split", "id", "sample")} == {
+        "benchmark": "rgb",
+        "config": "noise_robustness_en",
+        "split": "noise_0",
+        "id": "0",
+        "sample": 0,
+    }
+    official, corrected = row(scores, "accuracy", "official"), row(scores, "accuracy", "corrected")
+    assert official["value"] == pytest.approx(2 / 3)
+    assert corrected["value"] == pytest.approx(2 / 4)
+    assert corrected["over_scored"] == pytest.approx(2 / 3)
+    assert official["unscored"] == {"truncated": 1} and official["n_total"] == 4 and official["n_scored"] == 3
+    assert official["slice"] == "all" and official["split"] == "noise_0"
+    low, high = official["interval"]
+    assert 0 <= low < official["value"] < high <= 1
+    assert "profile:official" in official["signature"] and "profile:corrected" in corrected["signature"]
+    check_means(lines, scores)
+
+
+def test_rejection_without_a_judge():
+    questions, texts = REJECTION
+    lines, scores = score(rgb.BENCHMARK, questions, answered(questions, texts), Conditions("own"))
+    assert row(scores, "rejection_rate", "official")["value"] == pytest.approx(2 / 3)
+    assert row(scores, "rejection_rate", "corrected")["value"] == pytest.approx(1 / 4)
+    assert row(scores, "unsupported_correct", "official")["value"] == pytest.approx(1 / 3)
+    judged = row(scores, "rejection_rate_judged", "official")
+    assert judged["not_run"] == "no judge" and judged["value"] is None and judged["n_total"] == 4
+    assert "rejection_rate.rejection_rate_judged" not in lines[0]
+    check_means(lines, scores)
+
+
+def test_rejection_with_a_plain_function_as_judge():
+    questions, texts = REJECTION
+    batches = []
+
+    def judge(batch):
+        batches.append(batch)
+        return [NO if "Bern" in chat[-1]["content"] else "hm" for chat in batch]
+
+    lines, scores = score(
+        rgb.BENCHMARK, questions, answered(questions, texts), Conditions("own"), ScoringInputs([judge])
+    )
+    name = "rejection_rate.rejection_rate_judged"
+    assert [line[name]["official"] for line in lines] == [0.0, 0.0, 1.0, None]
+    assert [line[name]["corrected"] for line in lines] == [None, None, 1.0, None]
+    reasons = [line[name].get("reason", {}) for line in lines]
+    assert [reason.get("corrected") for reason in reasons] == ["unparsable", "unparsable", None, "api_error"]
+    assert [reason.get("official") for reason in reasons] == [None, None, None, "api_error"]
+    assert row(scores, "rejection_rate_judged", "official")["value"] == pytest.approx(1 / 3)
+    corrected = row(scores, "rejection_rate_judged", "corrected")
+    assert corrected["value"] == pytest.approx(1 / 4)
+    assert corrected["unscored"] == {"api_error": 1, "unparsable": 2}
+    assert corrected["over_scored"] == 1.0
+    assert "judge:none" in corrected["signature"], "a function without a model's name"
+    asked_for = Counter(chat[-1]["content"] for batch in batches for chat in batch)
+    assert len(asked_for) == 3 and set(asked_for.values()) == {1}, "every answer is judged once, a missing one never"
+    assert all("question" in content for content in asked_for)
+    check_means(lines, scores)
+
+
+def test_verdicts_that_failed_are_unscored_with_their_reason():
+    questions, texts = REJECTION
+
+    def judge(batch):
+        return [NO, SimpleNamespace(reason="api_error"), SimpleNamespace(reason="truncated")]
+
+    judge.model = "judge-1"
+    lines, scores = score(
+        rgb.BENCHMARK, questions, answered(questions, texts), Conditions("own"), ScoringInputs([judge])
+    )
+    name = "rejection_rate.rejection_rate_judged"
+    assert [line[name]["official"] for line in lines] == [1.0, None, None, None]
+    reasons = [line[name].get("reason", {}).get("official") for line in lines]
+    assert reasons == [None, "api_error", "truncated", "api_error"]
+    assert row(scores, "rejection_rate_judged", "official")["unscored"] == {"api_error": 2, "truncated": 1}
+    assert row(scores, "rejection_rate_judged", "corrected")["value"] == pytest.approx(1 / 4)
+    assert "judge:judge-1" in row(scores, "rejection_rate_judged", "official")["signature"]
+    check_means(lines, scores)
+
+
+def test_error_detection_and_correction():
+    questions = asked("counterfactual_robustness_en", ["Oslo", "Rome", "Bern", "Paris"])
+    answers = answered(questions, [f"{ERRORS} It is Oslo.", f"{ERRORS} {REFUSAL}", "Bern", f"{ERRORS} Nice."])
+    lines, scores = score(rgb.BENCHMARK, questions, answers, Conditions("own"))
+    assert row(scores, "accuracy", "official")["value"] == pytest.approx(2 / 4)
+    assert row(scores, "error_detection", "official")["value"] == pytest.approx(3 / 4)
+    # The authors' rule lets the rejection pass as corrected; the paper's does not.
+    assert row(scores, "error_correction", "official")["value"] == pytest.approx(2 / 3)
+    assert row(scores, "error_correction", "corrected")["value"] == pytest.approx(1 / 3)
+    assert row(scores, "error_correction", "official")["n_not_applicable"] == 1
+    assert lines[2]["error_detection.error_correction"]["reason"]["official"] == "not_applicable"
+    check_means(lines, scores)
+
+
+def test_without_documents_only_accuracy_is_scored():
+    questions = asked("counterfactual_robustness_zh", ["甲"])
+    _, scores = score(rgb.BENCHMARK, questions, answered(questions, ["甲 乙"]), Conditions("none"))
+    assert {one["metric"] for one in scores} == {"rgb_accuracy"}
+    assert "language:zh" in scores[0]["signature"]
+
+
+def test_configs_and_splits_are_kept_apart():
+    first, second = asked("noise_robustness_en", ["A", "B"], "noise_0"), asked("noise_robustness_en", ["A"], "noise_20")
+    questions = {**first, **second}
+    answers = answered(questions, ["A", "x", "A"])
+    lines, scores = score(rgb.BENCHMARK, questions, [answers[2], answers[0], answers[1]], Conditions("own"))
+    assert [(line["split"], line["id"]) for line in lines] == [("noise_20", "0"), ("noise_0", "0"), ("noise_0", "1")]
+    values = {one["split"]: one["value"] for one in scores if (one["key"], one["profile"]) == ("accuracy", "official")}
+    assert values == {"noise_20": 1.0, "noise_0": 0.5}
+    check_means(lines, scores)
+
+
+def test_no_answer_at_all_and_no_answers():
+    questions = asked("noise_robustness_zh", ["甲", "乙"], "noise_0")
+    lines, scores = score(rgb.BENCHMARK, questions, answered(questions, ["api_error", "api_error"]), Conditions("own"))
+    assert row(scores, "accuracy", "official")["value"] is None
+    assert row(scores, "accuracy", "official")["interval"] is None
+    assert row(scores, "accuracy", "corrected")["value"] == 0.0
+    check_means(lines, scores)
+    assert score(rgb.BENCHMARK, questions, [], Conditions("own")) == ([], [])
+
+
+def test_items_are_read_back_as_they_were():
+    questions, texts = REJECTION
+    lines, _ = score(rgb.BENCHMARK, questions, answered(questions, texts), Conditions("own"))
+    items = items_of(lines, "rejection_rate.rejection_rate", "corrected")
+    assert [item.value for item in items] == [1.0, 0.0, 0.0, None]
+    assert items[3].reason == "api_error"
+    assert items[0].question == ("negative_rejection_en", "test", "0")
+    assert items_of(lines, "rejection_rate.rejection_rate_judged", "official") == []

@@ -1,0 +1,172 @@
+"""A RAG service asked over real HTTP: its address and name, what it is sent, what is kept."""
+
+import json
+import sqlite3
+
+import pytest
+from rag_asking import DOCUMENTS, ask, asked, posed, question
+from rag_server import RagServer
+from specs import spec_of
+
+from quadrag.benchmark import load
+from quadrag.chat.prices import Prices
+from quadrag.errors import QuadragError
+from quadrag.loading import load_questions
+from quadrag.records import Passage, Question
+from quadrag.systems.service import RagService
+
+
+@pytest.mark.parametrize(
+    ("end", "posted"),
+    [
+        ("/rag", "/rag"),
+        ("/rag/", "/rag/"),
+        ("/ask?site=a", "/ask?site=a"),
+        ("/v1", "/v1/chat/completions"),
+        ("/v1#m", "/v1/chat/completions"),
+        ("/rag#m", "/rag/v1/chat/completions"),
+        ("/x/chat/completions?api-version=2#m", "/x/chat/completions?api-version=2"),
+    ],
+)
+def test_the_address_says_the_contract(server, ledger, end, posted):
+    server.any_path = True
+    ask(server.base.replace("http:", "HTTP:") + end, [question(1)], ledger)
+    assert server.paths == [posted] and ("messages" in server.bodies[0]) is ("chat" in posted)
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "words"),
+    [
+        ("provider:m", {}, "is no address"),
+        ("local:m", {}, "is not the address"),
+        ("http://", {}, "is not the address"),
+        ("http://me:secret@h:/rag", {}, "'h:/rag' is not the address"),
+        ("http://ann:secretsecret@h/rag", {"budget": 1.0, "prices": Prices({})}, "leave it out"),
+        ("http://h/rag", {"concurrency": 0}, "concurrency is 0"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(ledger, spec, options, words):
+    with pytest.raises(QuadragError, match=words) as caught:
+        RagService(spec, ledger=ledger, **options)
+    assert "\n" not in str(caught.value) and "secretsecret" not in str(caught.value)
+
+
+def test_the_json_contract_sends_the_question_and_nothing_of_the_gold(server, ledger):
+    replies, _ = ask(server.url, [question(7, passages=(Passage("7-0", "", "SECRET GOLD"),))], ledger)
+    assert server.bodies == [
+        {
+            "id": "7",
+            "question": "When was the harbour opened?",
+            "benchmark": "rgb",
+            "config": "noise_robustness_en",
+            "split": "noise_0",
+            "language": "en",
+        }
+    ]
+    assert replies[0].text == "The harbour of Brinmouth was opened in 1884."
+    first = replies[0].passages[0]
+    assert first.id == "d1#0" and first.title == "Harbour" and first.text == DOCUMENTS[0][2][:120]
+    assert first.score == server.search("When was the harbour opened?")[0].score
+
+
+def test_turns_and_the_time_of_the_question_are_sent_in_both_forms(server, ledger):
+    talk = question(1, history=(("a?", "A"), ("b?", None)), slots={"question": "c?", "asked": "c?"})
+    talk = Question(**{**{f: getattr(talk, f) for f in talk.__dataclass_fields__}, "benchmark": "omnieval"})
+    timed = Question("crag", "qa", "public", "2", "who?", [], "en", slots={"query_time": "03/10/2024, 23:19:21 PT"})
+    for spec in (server.url, server.chat + "#small"):
+        ask(spec, [talk], ledger)
+        ask(spec, [timed], ledger)
+    plain, dated, chat, dated_chat = server.bodies
+    assert plain["history"] == [{"question": "a?", "answer": "A"}, {"question": "b?", "answer": None}]
+    assert plain["question"] == "c?" and "query_time" not in plain
+    assert dated["query_time"] == "03/10/2024, 23:19:21 PT" and dated["question"] == "who?" and "history" not in dated
+    assert chat == {
+        "model": "small",
+        "messages": [
+            {"role": "user", "content": "a?"},
+            {"role": "assistant", "content": "A"},
+            {"role": "user", "content": "b?\nc?"},
+        ],
+    }
+    assert dated_chat["messages"] == [{"role": "user", "content": "who?\n\nQuery Time: 03/10/2024, 23:19:21 PT"}]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "configs"),
+    [
+        ("rgb", ["noise_robustness_en", "counterfactual_robustness_zh"]),
+        ("crud_rag", [config for config, _ in load("crud_rag").campaign()]),
+        ("crag", ["qa"]),
+        ("omnieval", ["all"]),
+    ],
+)
+def test_every_question_of_the_samples_has_its_words(benchmark, configs):
+    for config in configs:
+        split = {"omnieval": "auto", "crag": "public"}.get(benchmark)
+        questions, _ = load_questions(spec_of(benchmark, config, split, "sample"), load(benchmark))
+        for one in questions:
+            for how in ("bare", "protocol"):
+                text = posed(one, how).query
+                assert one.slots.get("question", one.slots.get("begin", one.query)) in text
+                slots = {f"{{{name}}}" for name in ("query", "question", "event", "begin", "hallu_continue")}
+                assert not any(slot in text for slot in slots)
+            if benchmark == "crud_rag" and config != "continuation":
+                assert "<response>" in text
+    if benchmark != "crud_rag":
+        assert posed(one).query == one.slots.get("question", one.query)
+
+
+def test_replies_are_kept_whole_and_asked_for_once(server, ledger):
+    first, spent = ask(server.url, asked(9), ledger, concurrency=3)
+    assert spent["calls"] == 9 and server.requests == 9 and 1 <= server.most_in_flight <= 3
+    again, spent = ask(server.url, asked(9), ledger)
+    assert spent["calls"] == 0 and server.requests == 9
+    assert [(r.text, r.passages, r.latency) for r in again] == [(r.text, r.passages, r.latency) for r in first]
+    stored = [json.loads(text) for (text,) in sqlite3.connect(ledger.path).execute("SELECT value FROM replies")]
+    assert all(set(row["reply"]) == {"answer", "passages"} and len(row["reply"]["passages"]) == 3 for row in stored)
+
+
+def test_two_services_share_no_reply(server, ledger):
+    with RagServer(DOCUMENTS[1:]) as other:
+        for spec, options in (
+            (server.url, {}),
+            (other.url, {}),
+            (server.url + "?site=a", {}),
+            (server.url, {"name": "x"}),
+            (other.url, {"name": "x"}),
+            (server.chat + "#small", {}),
+            (other.chat + "#small", {}),
+        ):
+            _, spent = ask(spec, [question(1)], ledger, **options)
+            assert spent["calls"] == 1, spec
+        assert (server.requests, other.requests) == (4, 3)
+
+
+def test_another_password_in_the_address_is_the_same_service(server, ledger):
+    ask(server.url, [question(1)], ledger)
+    _, spent = ask(server.url.replace("//", "//ann:a-long-password@"), [question(1)], ledger)
+    assert spent["calls"] == 0
+    assert "password" not in RagService("http://ann:a-long-password@h/rag", ledger=None).name
+
+
+def test_names_go_before_models_and_models_before_addresses(server, ledger):
+    assert RagService("http://h:1/rag", ledger=None).name == "rag:h:1/rag"
+    assert RagService("http://h:1/rag", ledger=None, name="mine").name == "rag:mine"
+    assert RagService("http://h:1/v1#m", ledger=None).name == "rag:m"
+    assert RagService("http://h:1/v1#m", ledger=None, name="mine").name == "rag:mine"
+    assert RagService(server.chat, ledger=ledger).name == "rag:small"
+    server.models = ["a", "b"]
+    with pytest.raises(QuadragError, match="has 2 models"):
+        RagService(server.chat, ledger=ledger)
+    with pytest.raises(QuadragError, match="append #MODEL"):
+        RagService(server.chat, ledger=ledger, replay=True)
+
+
+def test_a_replay_asks_nothing_and_says_what_it_lacks(server, ledger):
+    ask(server.url, asked(2), ledger)
+    server_url, requests = server.url, server.requests
+    replies, _ = ask(server_url, asked(3), ledger, replay=True)
+    assert [type(reply).__name__ for reply in replies] == ["Served", "Served", "Failure"]
+    assert replies[2].detail.startswith("not asked") and server.requests == requests
+    with pytest.raises(QuadragError, match="lacks the 1 replies of 'rag:other'"):
+        ask(server_url, asked(1), ledger, replay=True, name="other")

@@ -1,0 +1,30 @@
+"""Which kept replies are a local model's: those of the commits that the user names. Nothing is loaded."""
+
+import pytest
+
+from quadrag.chat.ledger import Ledger, call_key
+from quadrag.chat.policy import CallPolicy
+from quadrag.errors import QuadragError
+from quadrag.systems.models import open_completer
+from quadrag.trust import Trust
+
+CHAT = [{"role": "user", "content": "Who?"}]
+ROW = {"text": "kept", "reasoning": "", "finish_reason": "stop", "usage": {}, "latency": 0.0, "created": 0.0}
+ONE, TWO = "1" * 40, "2" * 40
+
+
+def opened(ledger, *trusted):
+    policy = CallPolicy(ledger=ledger, replay=True, trust=Trust.read(trusted))
+    return open_completer("local:ORG/M", policy, {"temperature": 0})
+
+
+def test_two_commits_of_a_model_share_no_reply(tmp_path):
+    with Ledger(tmp_path / "L") as ledger:
+        first = opened(ledger, f"ORG/M={ONE},{TWO}")
+        assert first.parameters == {"temperature": 0, "revision": ONE, "code_revision": TWO}
+        key = call_key("local:ORG/M", CHAT, first.parameters, 0)
+        ledger.put_many([(key, ROW)])
+        assert opened(ledger, f"ORG/M={ONE},{TWO}", f"ORG/OTHER={TWO},{TWO}").complete([CHAT])[0].text == "kept"
+        for trusted in ((), (f"ORG/M={TWO},{TWO}",), (f"ORG/M={ONE},{ONE}",)):
+            with pytest.raises(QuadragError, match=r"the ledger lacks the 1 replies of local:ORG/M"):
+                opened(ledger, *trusted).complete([CHAT])
