@@ -1,4 +1,4 @@
-"""Fuzzy search of `quadrag.baselines.crag.kg.search` beside rank_bm25, over made names; what a store costs to open, small and large.
+"""Fuzzy search of CRAG's graph beside rank_bm25, over made names; what a store costs to open, small and large.
 
 Both get the same names and the same queries, and both give the best ten. Names and queries are drawn with a named seed:
 words from a vocabulary half as large as the names are many, spread as unevenly as Zipf's law has it, "the" and "of"

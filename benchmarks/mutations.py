@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "scorers": (("metrics/*/*.py",), ("tests/metrics", "metrics")),
     "run": (
-        ("quadrag/run/**/*.py", "quadrag/systems/**/*.py", "quadrag/scoring/*.py", "baselines/core/*.py"),
+        ("quadrag/run/**/*.py", "quadrag/systems/**/*.py", "quadrag/scoring/*.py", "quadrag/*.py"),
         (
             "tests/quadrag/run",
             "tests/quadrag/systems",

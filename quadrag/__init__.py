@@ -29,7 +29,7 @@ _PLACES = {
     "Comparison": "api.compare",
     "Difference": "api.compare",
     "Evaluation": "api.result",
-    "OpenQuestion": "baselines.systems.own",
+    "OpenQuestion": "systems.own",
     "Passage": "records",
     "QuadragError": "errors",
     "Score": "api.result",

@@ -1,10 +1,9 @@
 """The record of a benchmark: all that is decided by its name, in one place, and how that place is found.
 
-A benchmark is a folder beside this one, named like its dataset script, whose ``benchmark.py`` holds a `BENCHMARK`. Its
-prompts, published figures, tables and recipes lie beside it.
+A benchmark is a plugin: an entry point of the group ``quadrag.benchmarks`` names its record, and its prompts, published
+figures, tables and recipes lie beside the file that holds it.
 """
 
-import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -244,6 +243,10 @@ class Benchmark:
         records: yields the pages of questions in the form in which such a system is handed them.
         gold: where rows hold the gold documents of a question.
         judges: the paper's, by the names that ``--judge NAME=URL`` takes.
+        script: its dataset loading script, with ``sample/`` beside it; that of its name in ``datasets_scripts``.
+        card: its card for the Hub; that of its name in ``hub_cards``.
+        metric_folder: a folder with metrics of its own, each in a folder like those of ``metrics``.
+        commands: commands of its own: by name the module, which is like those of `quadrag.commands`.
     """
 
     name: str
@@ -279,6 +282,10 @@ class Benchmark:
     records: Callable[[Any, Sequence[Question]], Iterator[dict[str, Any]]] | None = None
     gold: Gold | None = None
     judges: Mapping[str, JudgePreset] = field(default_factory=dict)
+    script: Path | None = None
+    card: Path | None = None
+    metric_folder: Path | None = None
+    commands: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def default_retriever(self) -> str:
@@ -297,15 +304,11 @@ class Benchmark:
 
 @cache
 def known() -> Sequence[str]:
-    """Names of the benchmarks that have a baseline here."""
-    rooms = Path(__file__).parents[1]
-    return [name for name in catalogue.benchmarks() if (rooms / name / "benchmark.py").is_file()]
+    """Names of the benchmarks, in their order."""
+    return list(catalogue.benchmarks())
 
 
 @cache
 def load(name: str) -> Benchmark:
     """Return a benchmark's record."""
-    found = catalogue.benchmark_name(name)
-    if found not in known():
-        raise QuadragError(f"{found} has no baseline here; expected one of {', '.join(known())}")
-    return cast(Benchmark, importlib.import_module(f"..{found}.benchmark", __package__).BENCHMARK)
+    return cast(Benchmark, catalogue.plugin(catalogue.benchmark_name(name)))

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metrics._shared.slots import escape
 from quadrag.reading import parse_yaml
@@ -16,7 +17,6 @@ Prompts = Mapping[str, Mapping[str, str]]
 Message = dict[str, str]
 JUDGE = "judge"  # what a judge is told, where the user's own file says it
 _SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_ROOMS = Path(__file__).parents[1]  # a folder for each benchmark
 
 
 def chat_messages(history: Sequence[tuple[str, str | None]], last: str) -> list[Message]:
@@ -55,7 +55,7 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
     their slots, which are then put at the end; a text there that is not bundled may be left out; under ``any`` keys of
     which one is enough, as languages are: a run that uses another one is then refused.
     """
-    bundled = _ROOMS / benchmark / "prompts.yaml"
+    bundled = catalogue.plugin_folder(benchmark) / "prompts.yaml"
     wanted: dict[str, Any] = dict(_read_bundled(bundled))
     own: dict[str, Any] = {"names": {}, "free": {}, "ends": {}, "any": (), **wanted.pop("own", {})}
     own["any"] = set(own["any"])
@@ -106,7 +106,7 @@ def _fit(given: str, bundled: str, key: str, own: Mapping[str, Any], what: str) 
 
 def load_service_prompts(benchmark: str) -> Prompts:
     """Read what RAG services are asked: by config, language or ``default``, a ``bare`` and a ``protocol`` text."""
-    return _read_bundled(_ROOMS / benchmark / "rag.yaml")
+    return _read_bundled(catalogue.plugin_folder(benchmark) / "rag.yaml")
 
 
 @cache

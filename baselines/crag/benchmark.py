@@ -269,6 +269,7 @@ BENCHMARK = Benchmark(
     handed_over="own",
     pages=PAGES,
     records=_pages_of,
+    commands={name: f"quadrag.baselines.crag.commands.{name}" for name in ("kg", "recall")},
     judges={
         "gpt-3.5-turbo-0125": JudgePreset("gpt-3.5-turbo-0125", _JSON, "CRAG, section 5.1"),
         "llama-3-70b-instruct": JudgePreset("meta-llama/Meta-Llama-3-70B-Instruct", _JSON, "CRAG, section 5.1"),

@@ -1,6 +1,5 @@
 """The data that are looked through: the splits that a folder can give, with their questions, and what it lacks."""
 
-import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,7 +11,6 @@ from quadrag.data.builders import SAMPLE
 from quadrag.data.prepare import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.loading import load_questions, load_rows
-from quadrag.paths import room
 from quadrag.provenance import Source
 from quadrag.records import Question
 from quadrag.spec import RunSpec
@@ -94,11 +92,11 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
     known = [name for name in catalogue.configs(record.name) if not record.corpus or name in record.configs]
     if config is not None and config not in known:
         raise unknown_name(f"config of {record.name} with questions", config, known)
-    if not (room("baselines") / record.name / "audit.py").is_file():
+    checks = catalogue.module_beside(record.name, "audit")
+    if checks is None:
         raise QuadragError(f"{record.name} has no checks of its data here")
     audited = Audited(record, [config] if config else known, data_dir)
     audited.load()
-    checks = importlib.import_module(f"..{record.name}.audit", __package__)
     asked = {question.key: shorten(question.query) for part in audited.parts for question in part.questions}
     found = merge_faults(record.name, checks.audit(audited), asked)
     audited.check_found()

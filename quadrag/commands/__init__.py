@@ -1,10 +1,12 @@
 """The commands, a file each: its docstring is the help, and `EXAMPLES`, `add_arguments` and `run` do the rest.
 
-Beside `quadrag.harnesses` they alone call `quadrag.baselines`; they do so when they run, so that help answers at once.
+Heavy imports stand inside `run`, so that help answers at once. A benchmark may bring commands of its own.
 """
 
 import importlib
 from typing import Any
+
+from quadrag.catalogue import commands
 
 # In the order of the help; a test holds that every file here is named.
 NAMES = (
@@ -22,8 +24,6 @@ NAMES = (
     "view",
     "construct",
     "trec",
-    "recall",
-    "kg",
     "export",
     "push",
     "harness",
@@ -31,5 +31,7 @@ NAMES = (
 
 
 def load(name: str) -> Any:
-    """Return a command's file: `certify-judge` stands in `certify_judge.py`."""
-    return importlib.import_module(f"quadrag.commands.{name.replace('-', '_')}")
+    """Return a command's file: `certify-judge` stands in `certify_judge.py`; else the module that a benchmark names."""
+    if name in NAMES:
+        return importlib.import_module(f"quadrag.commands.{name.replace('-', '_')}")
+    return importlib.import_module(commands()[name])

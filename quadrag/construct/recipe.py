@@ -1,12 +1,13 @@
 """What a recipe is: which documents it takes, its steps, and how what came of them is written as upstream's files."""
 
-import importlib
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import cast
 
+from quadrag import catalogue
 from quadrag.errors import unknown_name
 
 from .steps import Row, Step
@@ -48,12 +49,16 @@ class Recipe:
 
 
 def known() -> list[str]:
-    """List the recipes, which are the folders beside this file that hold one."""
-    return sorted(path.parent.name for path in Path(__file__).parent.glob("*/recipe.py"))
+    """List the benchmarks that have a recipe."""
+    return [name for name in catalogue.benchmarks() if _module(name) is not None]
+
+
+def _module(name: str) -> ModuleType | None:
+    return catalogue.module_beside(name, "construct.recipe")
 
 
 def load(name: str) -> Recipe:
     """Return a recipe by its benchmark's name."""
     if name not in known():
         raise unknown_name("recipe", name, known())
-    return cast(Recipe, importlib.import_module(f".{name}.recipe", __package__).RECIPE)
+    return cast(Recipe, _module(name).RECIPE)

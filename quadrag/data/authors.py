@@ -16,7 +16,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from quadrag.paths import room
+from quadrag import catalogue
 from quadrag.provenance import Provenance, Source
 from quadrag.records import Question
 
@@ -87,7 +87,7 @@ class Known(NamedTuple):
 @cache
 def read_authors(benchmark: str) -> Mapping[str, Known]:
     """Read what is known of the authors' questions, by config."""
-    path = room("baselines") / benchmark / "authors.csv"
+    path = catalogue.plugin_folder(benchmark) / "authors.csv"
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as lines:

@@ -14,7 +14,7 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, one_line
-from quadrag.paths import cache_dir, room
+from quadrag.paths import cache_dir
 from quadrag.provenance import Other, Provenance, Source, shorten
 from quadrag.reading import parse_json
 from quadrag.scratch import scratch
@@ -204,7 +204,7 @@ def describe_fetched(benchmark: str, config: Any, split: str | None = None) -> S
 
 def sample_dir(benchmark: str) -> Path:
     """Return the folder of the sample data bundled with a benchmark's script."""
-    return room("datasets_scripts") / benchmark / "sample"
+    return catalogue.benchmarks()[benchmark].with_name("sample")
 
 
 def digest(paths: Mapping[str, Path]) -> str:

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from quadrag import catalogue
 from quadrag.benchmark import load
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill, quote
 from quadrag.metrics._shared.verdict_reader import split
-from quadrag.paths import room
 from quadrag.reporting.cells import interval_cell
 from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.table import Cell, Grid, Line
@@ -100,7 +100,7 @@ def _as_text(value: Any) -> str:
 
 def find_classes(benchmark: str, config: str) -> Classes:
     """Find the classes of the errors of a config; QuadragError where the paper has none."""
-    path = room("baselines") / benchmark / "errors.yaml"
+    path = catalogue.plugin_folder(benchmark) / "errors.yaml"
     record = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {"tables": {}}
     name = re.sub("_(en|zh)(_original)?$", "", config)
     if name not in record["tables"]:

@@ -12,9 +12,9 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any, NamedTuple
 
+from quadrag import catalogue
 from quadrag.benchmark import Benchmark, load
 from quadrag.metric_record import metric_record
-from quadrag.paths import room
 from quadrag.provenance import Provenance
 from quadrag.results.record import RunRecord
 from quadrag.retrieval.registry import RETRIEVERS
@@ -72,7 +72,7 @@ class Published(NamedTuple):
 @cache
 def read_published(benchmark: str) -> tuple[Published, ...]:
     """Read every printed number of a benchmark's paper that has a counterpart here, in the paper's order."""
-    folder = room("baselines") / benchmark
+    folder = catalogue.plugin_folder(benchmark)
     if not (folder / "published.csv").is_file():
         return ()
     with (folder / "mapping.csv").open(encoding="utf-8", newline="") as lines:

@@ -17,7 +17,6 @@ from quadrag import catalogue
 from quadrag.benchmark import load
 from quadrag.data.builders import SAMPLE, options_of
 from quadrag.errors import QuadragError
-from quadrag.paths import room
 from quadrag.run.plan import plan_recipe, read_recipe
 from quadrag.spec import Chat, RunSpec
 
@@ -81,7 +80,7 @@ def _fits(name: str, patterns: str) -> bool:
 
 @cache
 def _read(benchmark: str, file: str) -> list[dict[str, str]]:
-    with (room("baselines") / benchmark / file).open(encoding="utf-8", newline="") as lines:
+    with (catalogue.plugin_folder(benchmark) / file).open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
 

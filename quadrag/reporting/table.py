@@ -1,11 +1,10 @@
 """A table as data: cells, lines, notes of a kind each; and what a benchmark says of its paper's tables."""
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from quadrag.paths import room
+from quadrag import catalogue
 
 if TYPE_CHECKING:
     from quadrag.results.run import Result
@@ -92,7 +91,6 @@ class PaperTables:
 
 
 def load_tables(benchmark: str) -> PaperTables:
-    """Return what a benchmark says of its tables: nothing, where its room has no ``tables.py``."""
-    if not (room("baselines") / benchmark / "tables.py").is_file():
-        return PaperTables()
-    return cast(PaperTables, importlib.import_module(f"..{benchmark}.tables", __package__).TABLES)
+    """Return what a benchmark says of its tables: nothing, where no ``tables.py`` lies beside its record."""
+    tables = catalogue.module_beside(benchmark, "tables")
+    return tables.TABLES if tables else PaperTables()

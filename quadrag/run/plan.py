@@ -18,7 +18,6 @@ from quadrag.benchmark import Benchmark, JudgePreset, OptionSpec, known, load
 from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.parts import SETTINGS, Retrieval, validate
-from quadrag.paths import room
 from quadrag.reading import parse_yaml
 from quadrag.scoring.judging import verdict_format
 from quadrag.spec import CHALLENGE, EXTRACTIVE, RAG, Chat, Replica, RunSpec, is_address, merge, read_spec
@@ -259,7 +258,7 @@ def recipes() -> Mapping[str, dict[str, Any]]:
     """Read all recipes, by name: ``TABLE-ROW`` of a benchmark's `recipes.yaml`, over what ``all`` of its table says."""
     found: dict[str, dict[str, Any]] = {}
     for benchmark in known():
-        path = room("baselines") / benchmark / "recipes.yaml"
+        path = catalogue.plugin_folder(benchmark) / "recipes.yaml"
         for table, rows in (parse_yaml(path.read_bytes(), path, "tables of recipes") if path.is_file() else {}).items():
             shared = {"benchmark": benchmark, **rows.pop("all", {})}
             found |= {f"{table}-{row}": merge(shared, said) for row, said in rows.items()}

@@ -5,11 +5,11 @@ once, so both profiles, and all metrics, read one and the same verdict. A metric
 has none is reported as not run.
 """
 
-import importlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from quadrag import catalogue
 from quadrag.benchmark import Benchmark, MetricUse
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.prices import BudgetReached
@@ -83,7 +83,7 @@ class ScoringInputs:
 
 def load_scorer(name: str) -> Any:
     """Return a metric's pure core, a class."""
-    return importlib.import_module(f"quadrag.metrics.{name}.scorer").SCORER
+    return catalogue.load_scorer(name)
 
 
 class Work:

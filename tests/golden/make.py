@@ -456,7 +456,7 @@ def make_constructed(respond: Callable[[dict[str, Any]], tuple[str, str]] | None
         (folder / "news" / "news.jsonl").write_text(
             "".join(json.dumps(row) + "\n" for row in articles[:60]), encoding="utf-8"
         )
-        sample = ROOT / "baselines" / "construct" / "crag" / "sample"
+        sample = ROOT / "baselines" / "crag" / "construct" / "sample"
         for recipe in ("omnieval", "crud_rag", "rgb", "crag"):
             files = ("--documents", folder / "news", "--limit", 40, "--llm", f"{url}#maker", "--ledger", folder / "l")
             if recipe == "crag":

@@ -1,7 +1,8 @@
 """The knowledge graph's 38 functions, as methods of one object on one file.
 
 Each returns what upstream's server puts under ``result``. Upstream's errors are exceptions here (its server answers
-500), except in sports, where they are None. What a question could not yet know is hidden by `quadrag.baselines.crag.kg.clock`.
+500), except in sports, where they are None. What a question could not yet know is hidden by
+`clock.py`.
 """
 
 from . import encyclopedia, finance, movie, music, sports

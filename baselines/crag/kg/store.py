@@ -90,7 +90,7 @@ class Store:
     parts: tuple[Part, ...] = ()
 
     def __init__(self, path: str | Path) -> None:
-        """Open a file that `quadrag.baselines.crag.kg.build.build` wrote; QuadragError where it is absent or something else."""
+        """Open a file that `build` wrote; QuadragError where it is absent or something else."""
         self.path = Path(path).expanduser()
         self._local = threading.local()
         self._lock = threading.Lock()

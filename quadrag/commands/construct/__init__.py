@@ -34,7 +34,7 @@ _SAMPLING = {"max_tokens": 2048, "temperature": 0}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of every recipe, of the review of what they made, and of a judge's training."""
     actions = parser.add_subparsers(dest="recipe", required=True, metavar="BENCHMARK|review|judge")
-    for name in catalogue.benchmarks():
+    for name in catalogue.names():
         _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=__doc__))
     for name, other in OTHERS.items():
         about = other.__doc__ or ""

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from quadrag import commands
+from quadrag import catalogue, commands
 from quadrag.errors import unknown_name
 from quadrag.printing import wrap, write
 
@@ -46,9 +46,12 @@ class _Parser(argparse.ArgumentParser):
 def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
     """Read the arguments; none at all are answered with the help, a mistyped word with the nearest ones."""
     typed = list(argv) or ["--help"]
-    parser = build_parser(version, typed[0])
-    if not typed[0].startswith("-") and typed[0] not in commands.NAMES:
-        parser.error(str(unknown_name("command", typed[0], commands.NAMES)))
+    names = list(commands.NAMES)
+    if not typed[0].startswith("-") and typed[0] not in names:
+        names += catalogue.commands()
+    parser = build_parser(version, typed[0], names)
+    if not typed[0].startswith("-") and typed[0] not in names:
+        parser.error(str(unknown_name("command", typed[0], names)))
     arguments, extra = parser.parse_known_args(typed)
     if extra:
         known = [name for action in arguments.parser._actions for name in action.option_strings if name[:2] == "--"]
@@ -56,19 +59,21 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentParser:
+def build_parser(
+    version: str, typed: str | None = None, names: Sequence[str] = commands.NAMES
+) -> argparse.ArgumentParser:
     """Build the parser of the command line; the command's name is left in `command`.
 
     Where it is known which command was typed, the others have their names and no arguments.
     """
     parser = _Parser(
         prog="quadrag",
-        description="Four published RAG benchmarks with their own metrics, error bars included.",
+        description="Published RAG benchmarks with their own metrics, error bars included.",
         epilog=_examples(_EXAMPLES),
     )
     parser.add_argument("--version", action="version", version=f"quadrag {version}")
     added = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name in commands.NAMES:
+    for name in names:
         command = commands.load(name)
         first, _, about = command.__doc__.strip().partition("\n")
         one = added.add_parser(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quadrag import catalogue
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import Failure
 from quadrag.errors import NotReady, QuadragError, tell_extra
@@ -18,7 +19,6 @@ from quadrag.judges.ask import ask_judge, check_askable, judge_items
 from quadrag.judges.certificate import Certificate, certify
 from quadrag.judges.labels import Item, LabelSet
 from quadrag.metric_record import metric_record
-from quadrag.paths import room
 from quadrag.progress import Progress
 from quadrag.records import write_text
 from quadrag.reporting.table import Cell, Grid, Line
@@ -289,7 +289,7 @@ _NOTE = (
 def tabulate_printed() -> Grid:
     """Make the table of the printed judges, each with accuracy and kappa, in the paper's order."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    with (room("baselines") / "omnieval" / "published.csv").open(encoding="utf-8", newline="") as file:
+    with (catalogue.plugin_folder("omnieval") / "published.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["table"] == "3"]
     for row in rows:
         made = dict(pair.split("=", 1) for pair in row["setting"].split(";"))

@@ -1,7 +1,6 @@
 """What people see of a made question, and what a recipe says of its own: `Item` and `Review`."""
 
 import hashlib
-import importlib
 import json
 import os
 import random
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from quadrag import catalogue
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
@@ -61,9 +61,9 @@ def load(dataset: Path) -> tuple[Review, dict[str, Item]]:
         raise QuadragError(f"{dataset} has no {OWN_RECORD}; expected a dataset that quadrag construct made")
     name = str(dict(parse_json(record.read_bytes(), record)).get("recipe"))
     load_recipe(name)
-    if not (Path(__file__).parents[1] / name / "review.py").is_file():
+    module = catalogue.module_beside(name, "construct.review")
+    if module is None:
         raise QuadragError(f"{name} does not say how its questions are reviewed")
-    module = importlib.import_module(f"...{name}.review", __name__)
     review = cast(Review, module.REVIEW)
     items = {item.id: item for item in review.read(dataset)}
     if not items:

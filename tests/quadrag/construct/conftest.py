@@ -14,7 +14,7 @@ from maker_model import Knowing
 from quadrag import cli
 from quadrag.data.builders import SAMPLE, open_builder, rows
 
-TABLE = Path(__file__).parents[3] / "baselines" / "construct" / "crag" / "sample"
+TABLE = Path(__file__).parents[3] / "baselines" / "crag" / "construct" / "sample"
 
 
 @pytest.fixture(scope="session")

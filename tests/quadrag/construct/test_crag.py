@@ -19,7 +19,7 @@ from quadrag.baselines.crag.construct.table import forms as write_forms
 from quadrag.data.builders import open_builder, rows
 from quadrag.retrieval.webpage import text as text_of_html
 
-SAMPLE = Path(__file__).parents[3] / "baselines" / "construct" / "crag" / "sample"
+SAMPLE = Path(__file__).parents[3] / "baselines" / "crag" / "construct" / "sample"
 BUCKETS = ("head", "torso", "tail")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from quadrag import cli
 
-SAMPLE = Path(__file__).parents[3] / "baselines" / "construct" / "crag" / "sample"
+SAMPLE = Path(__file__).parents[3] / "baselines" / "crag" / "construct" / "sample"
 THINGS = [{"kind": "lake", "name": f"Lake {letter}", "fame": at} for at, letter in enumerate("ABCDEF")]
 COLUMNS = {"depth": {"type": "number"}, "found": {"type": "date"}, "fish": {"type": "list"}, "river": {"link": "river"}}
 TWO = {"ask": "Of {first} and {second}?", "type": "comparison", "column": "depth", "wanted": "most"}

@@ -17,7 +17,7 @@ from quadrag import cli
 from quadrag.construct.held import fault_of, is_grounded, language_of, stands_in
 from quadrag.construct.recipe import known
 
-TABLE = Path(__file__).parents[3] / "baselines" / "construct" / "crag" / "sample"
+TABLE = Path(__file__).parents[3] / "baselines" / "crag" / "construct" / "sample"
 CONCURRENCY = 4
 RECIPES = [name for name in known() if name != "crag"]  # which reads a table and asks no model
 # The pauses between attempts at a call that fails are made short; how often it is tried stays.

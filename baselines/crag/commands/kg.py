@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from quadrag.commands.shared import options
 from quadrag.printing import write
-
-from .shared import options
 
 EXAMPLES = (
     "quadrag kg build CRAG/mock_api/cragkg kg.sqlite",
@@ -29,13 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     if arguments.action == "serve":
-        from quadrag.baselines.crag.kg.server import serve
+        from ..kg.server import serve
 
         place = arguments.graph, arguments.host, arguments.port, arguments.query_time
         serve(*place, lambda address: write(f"serving {arguments.graph} at {address}, until Ctrl-C"))
         return
-    from quadrag.baselines.crag.kg.build import build
     from quadrag.progress import Progress
+
+    from ..kg.build import build
 
     with Progress("reading", 1) as progress:
         source, target = Path(arguments.source), Path(arguments.target)

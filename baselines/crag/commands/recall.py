@@ -8,11 +8,10 @@ import argparse
 import itertools
 from pathlib import Path
 
+from quadrag.commands.shared import options
+from quadrag.commands.shared.session import print_tables
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-
-from .shared import options
-from .shared.session import print_tables
 
 EXAMPLES = ("quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",)
 
@@ -27,13 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag import catalogue
-    from quadrag.baselines.crag import recall
     from quadrag.benchmark import known as known_names
     from quadrag.benchmark import load
     from quadrag.loading import load_rows
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
     from quadrag.records import dumps, write_text
+
+    from .. import recall
 
     benchmark, config, split = catalogue.benchmark_name(arguments.benchmark), arguments.config, arguments.split
     if config not in (load(benchmark).pages if benchmark in known_names() else ()):

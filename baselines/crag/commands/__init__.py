@@ -1,0 +1,1 @@
+"""Commands that CRAG brings: its mock graph and what its pages hold."""
