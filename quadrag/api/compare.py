@@ -9,13 +9,14 @@ from quadrag.errors import QuadragError, UnknownScore
 from quadrag.printing import write
 from quadrag.reporting.comparison import (
     check_gate,
-    comparison_table,
     explain_missing,
     refuse_apart,
     refuse_same,
+    tabulate_comparison,
     write_difference,
 )
 from quadrag.reporting.messages import say, say_score
+from quadrag.reporting.names import name_runs
 from quadrag.reporting.page.page import write_page
 from quadrag.reporting.question_text import write_changed
 from quadrag.reporting.questions import ItemFilter
@@ -195,7 +196,7 @@ class Comparison(Mapping[str, Any]):
     def _names(self) -> list[str]:
         """What the runs are called: by their systems or, where two of these have one name, by their folders."""
         names = [one.name for one in self.runs]
-        return names if len({*names}) == len(names) else [str(one.folder) for one in self.runs]
+        return names if len({*names}) == len(names) else name_runs([str(one.folder) for one in self.runs])
 
     @cached_property
     def _found(self) -> dict[str, dict[int, results.Difference]]:
@@ -213,7 +214,8 @@ class Comparison(Mapping[str, Any]):
 
     def _table(self, verbose: bool = False) -> Grid:
         """Make the table of all scores, or of the headlines."""
-        return comparison_table(self._compare(verbose), self._names, verbose)
+        runs = zip(self._names, (one.result for one in self.runs), strict=True)
+        return tabulate_comparison([*runs], self.profile, verbose)
 
     def _row(self, name: str, run: int) -> dict[str, Any]:
         """Return the row of a score of two runs, compared or not."""

@@ -10,8 +10,8 @@ from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES
 from quadrag.stats import NOT_APPLICABLE
 
-from .comparison import name_runs
 from .messages import ENGLISH, read_messages, say, translate
+from .names import name_runs
 from .questions import (
     ItemFilter,
     QuestionInfo,

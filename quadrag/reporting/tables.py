@@ -31,6 +31,7 @@ def tabulate(
     labels: str = "en",
     verbose: bool = False,
     page: bool = False,
+    paper: bool = False,
 ) -> list[Grid]:
     """Make the tables of systems; several are compared with the first.
 
@@ -40,6 +41,7 @@ def tabulate(
         labels: of a matrix, ``en`` or ``zh``.
         verbose: all metrics and slices; of a campaign also the scores of every run below the paper's tables.
         page: what a page has, in place of what a terminal shows.
+        paper: one run too in its paper's layout, as one of a recipe is beside which printed rows stand.
 
     Raises:
         QuadragError: the systems cannot be compared, or runs not stand in one table.
@@ -47,7 +49,8 @@ def tabulate(
     if len(systems) > 1:
         return [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
     [(_, results)] = systems
-    if len(results) == 1:
+    first = results[0].run
+    if len(results) == 1 and not (paper or (first.spec.replica and first.whose.comparable)):
         if page or verbose:
             return tabulate_run(results[0], profiles, labels, every=page)
         return tabulate_summary(results[0], profiles)
@@ -55,7 +58,8 @@ def tabulate(
     for benchmark in dict.fromkeys(result.run.benchmark for result in results):
         ours = [result for result in results if result.run.benchmark == benchmark]
         grids += tabulate_paper(benchmark, ours, profiles)
-        grids += [grid for one in ours if verbose for grid in tabulate_scores(one, profiles, labels)]
+        whole = verbose or (page and len(results) == 1)
+        grids += [grid for one in ours if whole for grid in tabulate_scores(one, profiles, labels)]
     return _note_once(grids)
 
 

@@ -19,8 +19,8 @@ from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES, Result
 from quadrag.results.score import record_of
 
-from ..comparison import name_runs
 from ..messages import ENGLISH, say
+from ..names import name_runs
 from ..questions import (
     QuestionInfo,
     RunReader,
