@@ -217,10 +217,10 @@ class Benchmark:
         questions: yields the questions of a split, from a builder, the split and the options.
         messages: builds the chat messages of a question from its passages, the prompts and the retriever.
         metrics: returns the metrics of a config under some conditions.
-        campaign: returns every (config, retriever) that the paper's tables need, on the original data where it is told
-            so and there are two versions; a retriever of None is the user's choice.
+        paper_runs: returns every (config, retriever) that the paper's tables need, on the original data where it is
+            told so and there are two versions; a retriever of None is the user's choice.
         parse: returns what is scored of a model's reply, by config; the whole of it.
-        sought: returns, of accepted answers, those that a passage may hold; all of them.
+        matchable_answers: returns, of accepted answers, those that a passage may hold; all of them.
         keywords: returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
         strata: returns the strata of questions for weighted means, by their keys; none where nothing is weighed.
         finder: returns what finds the passages of a `RunSpec`; None where questions or a corpus bring them. Raises
@@ -236,8 +236,8 @@ class Benchmark:
         headlines: the keys that a summary begins with, the most telling first; of one with a cut (``recall@k``) the
             deepest. All keys in the metrics' order when empty.
         macro: groupings over whose groups an unweighted mean is taken too.
-        parts: configs that hold questions and are part of another one, which the campaign runs.
-        supplied: the retriever whose passages come with the questions.
+        parts: configs that hold questions and are part of another one, which the paper runs.
+        default_context: the retriever whose passages come with the questions.
         handed_over: the retriever that leaves whole pages to what answers, for systems that want them.
         pages: configs whose rows hold web pages.
         records: yields the pages of questions in the form in which such a system is handed them.
@@ -257,9 +257,9 @@ class Benchmark:
     questions: Callable[[Any, str, Mapping[str, Any]], Iterator[Question]]
     messages: Callable[[Question, Sequence[Passage], Prompts, str], list[Message]]
     metrics: Callable[[str, Conditions], list[MetricUse]]
-    campaign: Callable[[bool], list[tuple[str, str | None]]]
+    paper_runs: Callable[[bool], list[tuple[str, str | None]]]
     parse: Callable[[str, str], Any] = lambda config, text: text
-    sought: Callable[[Any], Any] = lambda references: references
+    matchable_answers: Callable[[Any], Any] = lambda references: references
     keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = (
         lambda metric, questions, conditions: {}
     )
@@ -276,7 +276,7 @@ class Benchmark:
     headlines: tuple[str, ...] = ()
     macro: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
-    supplied: str | None = None
+    default_context: str | None = None
     handed_over: str | None = None
     pages: tuple[str, ...] = ()
     records: Callable[[Any, Sequence[Question]], Iterator[dict[str, Any]]] | None = None
@@ -295,11 +295,11 @@ class Benchmark:
     @property
     def configs(self) -> list[str]:
         """The configs that hold questions."""
-        return list(dict.fromkeys([*(config for config, _ in self.campaign(False)), *self.parts]))
+        return list(dict.fromkeys([*(config for config, _ in self.paper_runs(False)), *self.parts]))
 
-    def find_supplied(self, config: str) -> str | None:
+    def find_default_context(self, config: str) -> str | None:
         """Return the retriever that shows the passages which come with a config's questions; None where none come."""
-        return self.supplied if config in (self.pages or [config]) else None
+        return self.default_context if config in (self.pages or [config]) else None
 
 
 @cache

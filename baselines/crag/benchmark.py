@@ -111,7 +111,7 @@ def _question(config: str, split: str, row: Mapping[str, Any]) -> Question:
     )
 
 
-def sought(references: Any) -> list[str]:
+def matchable_answers(references: Any) -> list[str]:
     """Return the accepted answers that a page may hold: not those about the question, nor a bare yes or no."""
     return [text for text in references if text.strip(" .").lower() not in _NOT_SOUGHT]
 
@@ -215,7 +215,7 @@ class Trimmer:
         return str(self._tokenizer.decode(list(ids)))
 
 
-def campaign(original: bool = False) -> list[tuple[str, str | None]]:
+def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
     """Return the four settings of the paper's tables: a model alone, and tasks 1, 2 and 3."""
     return [("task_1_2", "none"), ("task_1_2", "snippets"), ("task_1_2", "snippets-kg"), ("task_3", "snippets-kg")]
 
@@ -249,14 +249,14 @@ BENCHMARK = Benchmark(
     temperature=0.1,  # the released baseline's; the paper does not say its own
     questions=questions,
     messages=messages,
-    sought=sought,
+    matchable_answers=matchable_answers,
     metrics=metrics,
     keywords=keywords,
     strata=strata,
     finder=finder,
     asks_entities=asks_entities,
     scripted=_scripted,
-    campaign=campaign,
+    paper_runs=paper_runs,
     retrieval=Retrieval(embedding="all-MiniLM-L6-v2"),
     default_split="public",  # the paper's tables
     options=OPTIONS,
@@ -265,7 +265,7 @@ BENCHMARK = Benchmark(
     "trim=TOKENIZER (answers to 75 tokens), weights=FILE, ratings=FILE (by people), "
     "release=v5|v4, private_file=FILE",
     headlines=("truthfulness", "accuracy", "hallucination", "accuracy_bounded", "missing"),
-    supplied="snippets",
+    default_context="snippets",
     handed_over="own",
     pages=PAGES,
     records=_pages_of,

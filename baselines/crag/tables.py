@@ -20,7 +20,7 @@ from quadrag.reporting.published import read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
 from quadrag.reporting.table import Cell, Grid, Line, PaperTables
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
@@ -35,23 +35,23 @@ _TASKS = {
 }
 
 
-def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
     """Make the table of several runs; runs that the paper has no counterpart of stand in a block of their own."""
-    recipes = any("crag-table11" in word for result in results for word in result.run.command)
+    recipes = any("crag-table11" in word for result in results for word in result.record.command)
     number = "11" if recipes else "5"
-    rows = read_table_beside(NAME, number, [result.run for result in results])
-    blocks: dict[str, list[Result]] = {}
+    rows = read_table_beside(NAME, number, [result.record for result in results])
+    blocks: dict[str, list[Run]] = {}
     for result in results:
-        blocks.setdefault(_name_block(result.run.config, result.run.retriever), []).append(result)
-    keys = KEYS if any(result.run.judge for result in results) else (*KEYS, _PROXY)
+        blocks.setdefault(_name_block(result.record.config, result.record.retriever), []).append(result)
+    keys = KEYS if any(result.record.judge for result in results) else (*KEYS, _PROXY)
     lines: list[Line] = []
     for name in sorted(blocks, key=[*_TASKS.values(), *blocks].index):
         printed = printed_lines([row for row in rows if _name_block(row.config, row.retriever) == name], keys, _indent)
         own: list[tuple[str, list[Line]]] = []
         for result in blocks[name]:
-            under = find_row([result.run], [line.label for line in printed])
+            under = find_row([result.record], [line.label for line in printed])
             for split in dict.fromkeys(row.key.split for row in result.scores):
-                label = f" {name_model(result.run)} (ours)" + ("" if split == "public" else f", {split}")
+                label = f" {name_model(result.record)} (ours)" + ("" if split == "public" else f", {split}")
                 here = [row for row in result.scores if row.key.split == split]
                 own.append((under, our_lines(label, here, keys, profiles)))
         lines += [Line(name, [Cell("")] * len(keys), rule=True), *place_lines(printed, own)]
@@ -69,12 +69,12 @@ def _name_block(config: str, retriever: str) -> str:
     return _TASKS.get((config, retriever), f"{config} {retriever}")
 
 
-def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
+def tabulate_systems(result: Run, profiles: Sequence[str]) -> list[Grid]:
     """Make the table of a run; [] where its answers were neither rated nor timed."""
     scores = [row for row in result.whole() if row.key.metric == "truthfulness" and row.ran]
     there = {row.key.key for row in scores}
     rated, weighted = "perfect" in there, f"perfect{_WEIGHTED}" in there
-    if not rated and not result.run.latency_seconds:
+    if not rated and not result.record.latency_seconds:
         return []
     keys = [*(_RATED if rated else ()), _LATENCY]
     printed = _read_systems(result)
@@ -88,7 +88,7 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
         for split in dict.fromkeys(row.key.split for row in result.scores):
             own = {f"{key}{end}": key for key in keys}
             here = [row for row in scores if row.key.split == split and row.key.key in own]
-            ours = our_lines(f" {name_model(result.run)} (ours)", here, list(own), profiles)
+            ours = our_lines(f" {name_model(result.record)} (ours)", here, list(own), profiles)
             if not end:
                 for line, cell in zip(ours, _latency_cells(result, split), strict=False):
                     line.cells[-1] = cell
@@ -102,18 +102,18 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
     return [Grid(title, "", [*keys[:-1], "latency\n(ms)"], lines, notes)]
 
 
-def _read_systems(result: Result) -> list[dict[str, Any]]:
+def _read_systems(result: Run) -> list[dict[str, Any]]:
     """Read the numbers of the table, each with what it was made under; none beside data of one's own."""
-    if result.run.whose is Provenance.OWN:
+    if result.record.whose is Provenance.OWN:
         return []
     with (room("baselines") / NAME / "published.csv").open(encoding="utf-8", newline="") as lines:
         rows = [row for row in csv.DictReader(lines) if row["table"] == "6"]
     return [{**row, **dict(pair.split("=") for pair in row["setting"].split(";"))} for row in rows]
 
 
-def _latency_cells(result: Result, split: str) -> list[Cell]:
-    place = f"{result.run.config}/{split}/"
-    seconds = [taken for name, taken in result.run.latency_seconds.items() if name.startswith(place)]
+def _latency_cells(result: Run, split: str) -> list[Cell]:
+    place = f"{result.record.config}/{split}/"
+    seconds = [taken for name, taken in result.record.latency_seconds.items() if name.startswith(place)]
     return [Cell(f"{mean(seconds) * 1000:.0f}"), Cell(str(len(seconds)))] if seconds else []
 
 

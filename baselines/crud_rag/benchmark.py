@@ -82,7 +82,7 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     return {"k": _cuts(conditions.top_k)} if metric.ranks else {}
 
 
-def campaign(original: bool = False) -> list[tuple[str, str | None]]:
+def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
     """Return the six tasks, in the paper's order; the retriever is the user's choice."""
     return [(config, None) for config in _TASKS]
 
@@ -125,7 +125,7 @@ BENCHMARK = Benchmark(
     parse=parse,
     metrics=metrics,
     keywords=keywords,
-    campaign=campaign,
+    paper_runs=paper_runs,
     default_split="test",  # the paper's experiments; `full` holds these questions again
     corpus_options=("gold",),
     corpus=CorpusSpec("corpus", ("gold",), _document, _file),

@@ -15,7 +15,7 @@ from quadrag.reporting.published import Published, find_beside, read_table_besid
 from quadrag.reporting.replicas import find_row, place_lines
 from quadrag.reporting.table import Cell, Grid, Line, PaperTables
 from quadrag.results.record import RunRecord
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 
 NAME = "crud_rag"
 PRINTED = {  # title, and the setting that the table varies; ``retriever`` and ``llm`` are settings too
@@ -39,18 +39,19 @@ _KEYS, _HEADS = list(_COLUMNS), list(_COLUMNS.values())
 _RANKING = "retrieval_ranking"
 
 
-def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
     """Make the tables of several runs, each of which has scores of one split."""
-    order = {config: place for place, (config, _) in enumerate(load(NAME).campaign(False))}
-    varied = {number: {_setting(result.run, varies) for result in results} for number, (_, varies) in PRINTED.items()}
+    order = {config: place for place, (config, _) in enumerate(load(NAME).paper_runs(False))}
+    records = [result.record for result in results]
+    varied = {number: {_setting(record, varies) for record in records} for number, (_, varies) in PRINTED.items()}
 
     def fit(number: str) -> tuple[int, bool]:
-        return len(varied[number]), any(row.table == number for one in results for row in find_beside(one.run))
+        return len(varied[number]), any(row.table == number for one in results for row in find_beside(one.record))
 
-    def rank(result: Result) -> tuple[int, int]:
+    def rank(result: Run) -> tuple[int, int]:
         """Rank what is a number by its size; what is none keeps its place."""
-        value = _setting(result.run, PRINTED[number][1])
-        return order[result.run.config], int(value) if value.isdigit() else 0
+        value = _setting(result.record, PRINTED[number][1])
+        return order[result.record.config], int(value) if value.isdigit() else 0
 
     number = max(PRINTED, key=fit)
     results = sorted(results, key=rank)
@@ -59,32 +60,32 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     return [first, *_tabulate_ranks(results, profiles)]
 
 
-def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
+def _tabulate_tasks(results: Sequence[Run], profiles: Sequence[str]) -> Grid:
     lines: list[Line] = []
     rows: list[Published] = []
     for name, result in zip(name_apart(results), results, strict=True):
-        printed = [row for row in find_beside(result.run) if row.table != _MODELS]
-        lines += our_lines(name or result.run.config, result.scores, _KEYS, profiles)
+        printed = [row for row in find_beside(result.record) if row.table != _MODELS]
+        lines += our_lines(name or result.record.config, result.scores, _KEYS, profiles)
         lines += printed_lines(printed, _KEYS, lambda row: f"  paper: {row.model}")
         rows += printed
-    title = f"{NAME}, {name_model(results[0].run)}"
+    title = f"{NAME}, {name_model(results[0].record)}"
     return Grid(title, "task", _HEADS, lines, _note(results, rows, profiles), "points")
 
 
-def _tabulate_sweep(number: str, results: Sequence[Result], profiles: Sequence[str]) -> Grid:
+def _tabulate_sweep(number: str, results: Sequence[Run], profiles: Sequence[str]) -> Grid:
     title, varies = PRINTED[number]
-    printed = read_table_beside(NAME, number, [result.run for result in results])
+    printed = read_table_beside(NAME, number, [result.record for result in results])
     lines: list[Line] = []
     rows: list[Published] = []
-    for config in dict.fromkeys(result.run.config for result in results):
-        here = [result for result in results if result.run.config == config]
+    for config in dict.fromkeys(result.record.config for result in results):
+        here = [result for result in results if result.record.config == config]
         beside = [row for row in printed if row.config == config]
         rows += beside
         lines += [Line(config, [Cell("")] * len(_KEYS), rule=True), *_sweep_lines(number, beside, here, profiles)]
     return Grid(f"Table {number}. {title}", varies, _HEADS, lines, _note(results, rows, profiles), "points")
 
 
-def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result], profiles: Sequence[str]) -> list[Line]:
+def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Run], profiles: Sequence[str]) -> list[Line]:
     varies = PRINTED[number][1]
 
     def name_printed(row: Published) -> str:
@@ -93,7 +94,7 @@ def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result],
     printed = printed_lines(rows, _KEYS, name_printed)
     blocks: list[tuple[str, list[Line]]] = []
     for result in here:
-        run = result.run
+        run = result.record
         # The rows of a table over models are not told apart by their settings, and a model's name has many spellings.
         beside = [row for row in find_beside(run) if row.table == number and number != _MODELS]
         by_recipe = find_row([run], [line.label for line in printed]) if number == _MODELS else ""
@@ -106,7 +107,7 @@ def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result],
     return place_lines(printed, blocks)
 
 
-def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+def _tabulate_ranks(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
     """Make a table of how well passages were found, at the greatest depth."""
     ranks = [[row for row in one.scores if row.key.metric == _RANKING and row.value is not None] for one in results]
     keys = list(dict.fromkeys(row.key.key for rows in ranks for row in rows))
@@ -114,12 +115,12 @@ def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[
     columns = [key for key in keys if "@" not in key or key.endswith(f"@{depth}")]
     lines: list[Line] = []
     for name, result, rows in zip(name_apart(results), results, ranks, strict=True):
-        lines += our_lines(name or result.run.config, rows, columns, profiles) if rows else []
+        lines += our_lines(name or result.record.config, rows, columns, profiles) if rows else []
     return [Grid("Retrieval", "task", columns, lines)] if lines else []
 
 
-def _note(results: Sequence[Result], rows: Sequence[Published], profiles: Sequence[str]) -> list[Any]:
-    corpus = note_corpus([result.run for result in results] if rows else [])
+def _note(results: Sequence[Run], rows: Sequence[Published], profiles: Sequence[str]) -> list[Any]:
+    corpus = note_corpus([result.record for result in results] if rows else [])
     return [*note_ours(results, [result.scores for result in results], profiles[0]), *note_paper(NAME, rows), *corpus]
 
 

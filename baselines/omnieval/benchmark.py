@@ -102,7 +102,7 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     return {"questions": [question.slots["asked"] for question in questions], "history": history}
 
 
-def campaign(original: bool = False) -> list[tuple[str, str | None]]:
+def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
     """Return the one config that holds all questions; the retriever is the user's choice."""
     return [("all", None)]
 
@@ -121,7 +121,7 @@ BENCHMARK = Benchmark(
     messages=messages,
     metrics=metrics,
     keywords=keywords,
-    campaign=campaign,
+    paper_runs=paper_runs,
     retrieval=Retrieval(chunk_size=WHOLE, embedding="gte-qwen2-1.5b", top_k=5),
     default_split="auto",
     corpus=CorpusSpec("corpus", ("corpus_file",), _document),

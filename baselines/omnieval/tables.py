@@ -16,7 +16,7 @@ from quadrag.reporting.published import Published, read_table, read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
 from quadrag.reporting.table import Cell, Grid, Line, PaperTables
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.score import ALL, Score
 
 IN_MATRIX = ("acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr")  # the main one first
@@ -75,30 +75,30 @@ _ALONE = "alone"
 _TITLES = {"4": "Retrievers", "5": "Models with retrieval and without"}
 
 
-def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
     """Make a table for every split that was run."""
     number = _choose_table(results)
     splits = dict.fromkeys(row.key.split for result in results for row in result.scores)
     return [_tabulate_split(number, split, results, profiles) for split in splits]
 
 
-def _choose_table(results: Sequence[Result]) -> str:
+def _choose_table(results: Sequence[Run]) -> str:
     embeddings = {_name_finder(result) for result in results} - {_ALONE}
     printed = {number: {row.setting.get("embedding") for row in read_table(NAME, number)} for number in _TITLES}
     apart = len(embeddings) > 1 or embeddings & (printed["4"] - printed["5"])
-    return "4" if apart and len({result.run.llm for result in results}) == 1 else "5"
+    return "4" if apart and len({result.record.llm for result in results}) == 1 else "5"
 
 
-def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles: Sequence[str]) -> Grid:
-    printed = read_table_beside(NAME, number, [result.run for result in results])
+def _tabulate_split(number: str, split: str, results: Sequence[Run], profiles: Sequence[str]) -> Grid:
+    printed = read_table_beside(NAME, number, [result.record for result in results])
     rows = [row for row in printed if row.split == split]
     theirs = printed_lines(rows, KEYS, _name_row)
     here = [result for result in results if any(row.key.split == split for row in result.scores)]
     scores = []
     own: list[tuple[str, list[Line]]] = []
     for result in here:
-        under = find_row([result.run], [line.label for line in theirs])
-        label = f"{' ' * bool(under)}{name_model(result.run)} {_name_finder(result)} (ours)"
+        under = find_row([result.record], [line.label for line in theirs])
+        label = f"{' ' * bool(under)}{name_model(result.record)} {_name_finder(result)} (ours)"
         ours = [row for row in result.scores if row.key.split == split]
         first = all(above for above, _ in own)  # of those behind all printed rows
         own.append((under, our_lines(label, ours, KEYS, profiles, rule=first)))
@@ -107,8 +107,8 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
     return Grid(f"Table {number}. {_TITLES[number]}", split, list(KEYS), place_lines(theirs, own), notes, "points")
 
 
-def _name_finder(result: Result) -> str:
-    run = result.run
+def _name_finder(result: Run) -> str:
+    run = result.record
     embedding = (run.retrieval or {}).get("embedding", run.retriever)
     return {"none": _ALONE, "dense": str(embedding)}.get(run.retriever, run.retriever)
 

@@ -88,7 +88,7 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     return {"language": questions[0].language, **asked}
 
 
-def campaign(original: bool = False) -> list[tuple[str, str | None]]:
+def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
     """Return every (config, retriever) of the paper's four tables, `original` files where there are two versions."""
     suffix = "_original" if original else ""
     configs = [
@@ -115,7 +115,7 @@ BENCHMARK = Benchmark(
     messages=messages,
     metrics=metrics,
     keywords=keywords,
-    campaign=campaign,
+    paper_runs=paper_runs,
     option_help="passage_num, noise_ratio, correct_ratio, order",
     headlines=(
         "error_detection",
@@ -126,5 +126,5 @@ BENCHMARK = Benchmark(
         "rejection_rate_judged",
         "unsupported_correct",
     ),
-    supplied="own",
+    default_context="own",
 )

@@ -13,7 +13,7 @@ from quadrag.reporting.published import Published, read_table, read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
 from quadrag.reporting.table import Form, Grid, Line, PaperTables
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.score import Score, Status, find_by_phrase
 from quadrag.spec import NONE
 
@@ -29,21 +29,21 @@ _LANGUAGES = {"en": "English", "zh": "Chinese"}
 Place = tuple[str, str, str, str, str]  # config, split, retriever, module, key
 
 
-def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
+def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
     """Make the tables that any of our scores stands in; QuadragError where two runs of a model claim a cell."""
-    by_model: dict[str, list[Result]] = {}
+    by_model: dict[str, list[Run]] = {}
     for result in results:
-        by_model.setdefault(result.run.llm, []).append(result)
+        by_model.setdefault(result.record.llm, []).append(result)
     scores = {model: _place_scores(ours) for model, ours in by_model.items()}
     grids = []
     for number, (title, heads) in PRINTED.items():
         english, chinese = (find_columns(number, language) for language in _LANGUAGES)
         rows = {"-zh": chinese, "-en": english} if number == _BY_ROW else {"": [*english, *chinese]}
         configs = {place[0] for place in (*english, *chinese)}
-        here = [one for one in results if _config(one.run.config) in configs]
+        here = [one for one in results if _config(one.record.config) in configs]
         if not here:
             continue
-        printed = read_table_beside(NAME, number, [one.run for one in here])
+        printed = read_table_beside(NAME, number, [one.record for one in here])
         lines: list[Line] = []
         for model in dict.fromkeys(row.model for row in printed):
             for suffix, columns in rows.items():
@@ -75,12 +75,12 @@ def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> Note:
     return Note(NoteCode.COLUMNS, {"columns": columns})
 
 
-def _place_scores(results: Sequence[Result]) -> list[Score]:
+def _place_scores(results: Sequence[Run]) -> list[Score]:
     """List the scores of one model's runs, each of what its answers were given, on either version of the data."""
     scores: dict[tuple[str, Place], Score] = {}
     for result in results:
         for row in result.scores:
-            own = replace(row, of=result.run.retriever)
+            own = replace(row, of=result.record.retriever)
             if (row.profile, _place_of(own)) in scores:
                 told = "was run more than once, and the paper's table has one place for it; name one folder"
                 raise QuadragError(
@@ -96,7 +96,7 @@ def find_columns(number: str, language: str) -> list[Place]:
 
 
 def _our_lines(
-    results: Sequence[Result],
+    results: Sequence[Run],
     printed: Sequence[str],
     scores: Sequence[Score],
     rows: dict[str, list[Place]],
@@ -108,8 +108,8 @@ def _our_lines(
     blocks = []
     for suffix, columns in rows.items():
         if any(_place_of(row) in columns for row in scores):
-            theirs = find_row((one.run for one in results), [label for label in printed if label.endswith(suffix)])
-            label = f"{' ' * bool(theirs)}{name_model(results[0].run)}{suffix} (ours)"
+            theirs = find_row((one.record for one in results), [label for label in printed if label.endswith(suffix)])
+            label = f"{' ' * bool(theirs)}{name_model(results[0].record)}{suffix} (ours)"
             blocks.append((theirs, our_lines(label, shown, columns, profiles, _place_of, rule=True)))
     return blocks
 

@@ -15,10 +15,10 @@ from quadrag.loading import Corpus, load_questions, open_whole_corpus
 from quadrag.records import Passage
 from quadrag.results.record import NAME, RunRecord, read_run
 from quadrag.results.run import PROFILES
-from quadrag.run.campaign import name_folder
 from quadrag.run.models import open_models
 from quadrag.run.plan import plan_judges, plan_run
 from quadrag.run.run import run
+from quadrag.run.sweep import name_folder
 from quadrag.spec import MOST_FAILED, NONE, CallPolicy, RunSpec
 from quadrag.systems.function import Function
 from quadrag.systems.own import OpenQuestion, pose
@@ -200,8 +200,8 @@ def evaluate(
     said: dict[str, Any] = {"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir}
     said |= {"limit": limit, "options": options, "system": {"function": called}, "embed": bertscore}
     said |= {"judges": plan_judges(record.name, judges, judge_format, judge_max_tokens, _list(judge_name))}
-    if record.supplied:  # else the function searches
-        said["retriever"] = record.find_supplied(config) or NONE
+    if record.default_context:  # else the function searches
+        said["retriever"] = record.find_default_context(config) or NONE
     spec = plan_run(said, what="evaluate")
     function = Function(system, called, batch_size, concurrency)
     folder = Path(out) if out is not None else _find_folder(name_folder(spec, called.replace("/", "_")), spec, policy)
@@ -215,7 +215,7 @@ def evaluate(
         )
     with open_models(spec, policy, system=function) as models:
         found = run(spec, policy, models, folder)
-    found.run.profile = profile
+    found.record.profile = profile
     lay_beside([found])
     measured = Evaluation(found, shown_in)
     measured.report(folder / PAGE)

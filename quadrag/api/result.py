@@ -28,7 +28,7 @@ from quadrag.reporting.text import to_text as draw_text
 from quadrag.results import score as results
 from quadrag.results.items import FAILED, read_items
 from quadrag.results.note import Level, Note, NoteCode
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import ScoreKey, Status
 from quadrag.results.selection import is_whole, pick_headlines, pool_rows
 from quadrag.run.finished import read_runs
@@ -127,11 +127,11 @@ class Evaluation(Mapping[str, Score]):
         labels: ``en`` or ``zh``, the language in which it is shown.
     """
 
-    def __init__(self, result: Result, labels: str = LANGUAGES[0]) -> None:
+    def __init__(self, result: Run, labels: str = LANGUAGES[0]) -> None:
         """Take a run's result."""
         self.result = result
         self.folder = Path(result.folder or "")
-        self.profile = result.run.profile
+        self.profile = result.record.profile
         self.labels = labels
 
     def __getitem__(self, name: str) -> Score:
@@ -164,12 +164,12 @@ class Evaluation(Mapping[str, Score]):
     @property
     def name(self) -> str:
         """What was measured."""
-        return self.result.run.llm
+        return self.result.record.llm
 
     @property
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
-        run, stopped = self.result.run, self.result.stopped
+        run, stopped = self.result.record, self.result.stopped
         return [*([stopped] if stopped and not run.dead_judge else []), *say_invalid(run, python=True)]
 
     @property
@@ -278,14 +278,14 @@ class Evaluation(Mapping[str, Score]):
             if texts:
                 question, answer = self.reader.questions[key], self.result.texts.get(place)
                 row |= {"query": question.query, "answer": answer, "gold": question.references}
-            failure = self.result.run.failures.get("/".join((*key, str(item["sample"]))))
+            failure = self.result.record.failures.get("/".join((*key, str(item["sample"]))))
             answered, reasons = self.result.texts.get(place) is not None, dict[str, None]()
             for name, entry in item.items():
                 if isinstance(entry, Mapping):
                     row[name] = entry.get(self.profile)
                     if reason := (entry.get("reason") or {}).get(self.profile):
                         failed = failure and reason in FAILED
-                        said = say_item(name, reason, self.result.run, answered)
+                        said = say_item(name, reason, self.result.record, answered)
                         reasons[f"{reason}: {failure}" if failed else said] = None
             rows.append({**row, "unscored": ", ".join(reasons) or None})
         frame = pandas.DataFrame(clean(rows)).rename(columns=self._names)

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting.table import Grid, Line
     from quadrag.reporting.tables import tabulate
     from quadrag.results.selection import pick_headlines
-    from quadrag.run.campaign import run_demo
+    from quadrag.run.sweep import run_demo
 
     out = Path(arguments.out or "runs/demo")
     results: list[Any] = []
@@ -44,5 +44,5 @@ def run(arguments: argparse.Namespace) -> None:
     page, systems = out / "report.html", [("demo", results)]
     write_page(page, systems, tabulate(systems, labels=arguments.labels, page=True), arguments.labels)
     write("", f"All tables, beside the papers' numbers: {page}")
-    run = results[0].run
+    run = results[0].record
     write(f"next: quadrag run {run.benchmark} {run.config} --llm http://HOST:PORT/v1")

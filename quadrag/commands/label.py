@@ -89,7 +89,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.results.note import Level, Note, NoteCode
 
     reader = _read_run(arguments)
-    result, inputs = reader.result, reader.result.run
+    result, inputs = reader.result, reader.result.record
     classes = find_classes(inputs.benchmark, inputs.config)
     if inputs.whose is Provenance.OWN:
         classes = replace(classes, published="")

@@ -42,20 +42,20 @@ def run(arguments: argparse.Namespace) -> int:
     with session.results_alone(arguments.json) as stdout:
         if estimate := session.start_estimate(arguments):
             with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
-                _, campaign = _run_all(arguments, estimate, Path(aside))
+                _, sweep = _run_all(arguments, estimate, Path(aside))
             session.print_estimate(arguments, estimate, stdout)
-            _print_left_out(campaign)
+            _print_left_out(sweep)
             return 0
-        out, campaign = _run_all(arguments)
-        lay_beside(campaign.results)
-        return _show(arguments, stdout, out, campaign)
+        out, sweep = _run_all(arguments)
+        lay_beside(sweep.results)
+        return _show(arguments, stdout, out, sweep)
 
 
 def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | None = None) -> tuple[Path, Any]:
     """Do the runs that were asked for, in their own folder or `aside`; return it and them."""
     from quadrag.benchmark import load
-    from quadrag.run import campaign as campaigns
     from quadrag.run import plan
+    from quadrag.run import sweep as sweeps
     from quadrag.run.models import open_models
     from quadrag.run.run import run
 
@@ -79,8 +79,8 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
     if recipes:
         planned = plan.plan_table(recipes, partial, trust)
         first, *_ = next(iter(planned.values()))
-        out = place(campaigns.name_folder(first, "", arguments.recipe, variant=False))
-        return out, campaigns.run_table(planned, policy, out)
+        out = place(sweeps.name_folder(first, "", arguments.recipe, variant=False))
+        return out, sweeps.run_table(planned, policy, out)
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
     if arguments.all:
         head = f"{benchmark}-all{'-original' * arguments.original}"
@@ -95,31 +95,31 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
         if first.replica:
             model = first.retrieval.embedding if first.replica.replaced else ""
         variant = first.replica is None and not (arguments.all and load(benchmark).corpus is None)
-        out = place(campaigns.name_folder(first, model, head, variant))
+        out = place(sweeps.name_folder(first, model, head, variant))
         if head is None:
-            return out, campaigns.Campaign([(out, run(first, policy, models, out))])
-        return out, campaigns.run_all(specs, policy, models, out)
+            return out, sweeps.Sweep([(out, run(first, policy, models, out))])
+        return out, sweeps.run_all(specs, policy, models, out)
 
 
-def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any) -> int:
+def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, sweep: Any) -> int:
     """Write the page of runs, and print what they came to."""
     from quadrag.reporting.facts import describe_kept
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.tables import tabulate
 
-    profiles, results, systems = options.profiles(arguments), campaign.results, [(out.name, campaign.results)]
+    profiles, results, systems = options.profiles(arguments), sweep.results, [(out.name, sweep.results)]
     page = tabulate(systems, profiles, arguments.labels, page=True, paper=arguments.all)
     write_page(out / "report.html", systems, page, arguments.labels)
     grids = tabulate(systems, profiles, arguments.labels, arguments.verbose, paper=arguments.all)
     if any(result.reused for result in results):
         write(*describe_kept(results))
     session.print_results(arguments, stdout, out, results, grids)
-    _print_left_out(campaign)
+    _print_left_out(sweep)
     session.print_calls(results)
     write("", out / "report.html")
-    return session.close(arguments, campaign.runs[0][0], results)
+    return session.close(arguments, sweep.runs[0][0], results)
 
 
-def _print_left_out(campaign: Any) -> None:
-    for recipe, why in campaign.left_out.items():
+def _print_left_out(sweep: Any) -> None:
+    for recipe, why in sweep.left_out.items():
         write(f"{recipe}: not run, {one_line(why)}")

@@ -118,7 +118,7 @@ def _score_files(
         with open_models(spec, policy) as models:
             models.dead_judge = dead
             results.append(run(spec, policy, replace(models, system=AnswersFile(file, spec)), folder))
-        dead = results[-1].stopped if results[-1].run.dead_judge else dead
+        dead = results[-1].stopped if results[-1].record.dead_judge else dead
     return results
 
 
@@ -145,7 +145,7 @@ def _plan(arguments: argparse.Namespace, file: Path) -> Any:
     if maker := find_maker(file):
         partial.setdefault("data_dir", maker.settings.get("data_dir"))
     # Of a retriever that searches, a log does not say the settings.
-    retriever = retriever or (log["retriever"] if log["retriever"] in (NONE, record.supplied) else None)
+    retriever = retriever or (log["retriever"] if log["retriever"] in (NONE, record.default_context) else None)
     partial.pop("retriever", None)
     if retriever or record.corpus or record.options:
         # Where the file does not say how its passages were found, it was least of all by this benchmark's default.

@@ -179,13 +179,13 @@ def _find_retriever(benchmark: Benchmark, config: str, settings: Mapping[str, An
     """Return what the passages come from: as said, as the run says that found them, else the benchmark's own."""
     retriever, retrieved = settings.get("retriever"), settings.get("retrieved")
     if retrieved is None:
-        if retriever not in (None, "none", benchmark.supplied):
-            expected = " or ".join(filter(None, ("none", benchmark.supplied)))
+        if retriever not in (None, "none", benchmark.default_context):
+            expected = " or ".join(filter(None, ("none", benchmark.default_context)))
             raise QuadragError(
                 f"retriever {retriever} is not run within a harness; expected {expected}, or as `retrieved` the "
                 "retrieved.jsonl of a run with it"
             )
-        return str(retriever or benchmark.find_supplied(config) or "none")
+        return str(retriever or benchmark.find_default_context(config) or "none")
     run = Path(str(retrieved)).expanduser().parent
     if retriever is None and (run / "run.json").is_file():
         retriever = read_run(run).retriever

@@ -63,11 +63,11 @@ def _group(benchmark: str) -> dict[str, Any]:
 def _tabled(benchmark: str) -> list[str]:
     """List the configs of the paper's tables; where no passages come along, a model alone is asked that config."""
     record = load(benchmark)
-    alone = [config for config in list_configs(benchmark) if record.find_supplied(config) is None]
+    alone = [config for config in list_configs(benchmark) if record.find_default_context(config) is None]
     return list(
         dict.fromkeys(
-            alone[0] if retriever == "none" and alone and record.find_supplied(config) else config
-            for config, retriever in record.campaign(False)
+            alone[0] if retriever == "none" and alone and record.find_default_context(config) else config
+            for config, retriever in record.paper_runs(False)
         )
     )
 

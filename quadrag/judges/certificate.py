@@ -22,7 +22,7 @@ from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.reporting.cells import FEW, write_number
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.score import Cause, Score, Status
 from quadrag.stats import wilson
 from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, class_figures, count_pairs
@@ -213,14 +213,14 @@ def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
     return list({_sum(asdict(certificate)): certificate for certificate in certificates}.values())
 
 
-def lay_beside(results: Iterable[Result], certificates: Sequence[Certificate] = ()) -> None:
+def lay_beside(results: Iterable[Run], certificates: Sequence[Certificate] = ()) -> None:
     """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
 
     `certificates`, which the user names, go before those that are kept with a run.
     """
     for result in results:
         place = f"the certificate kept in {result.folder}"
-        kept = [Certificate.from_row(row, place) for row in result.run.certificates]
+        kept = [Certificate.from_row(row, place) for row in result.record.certificates]
         result.certificates = unique([*certificates, *kept])
         by_chance = list_by_chance(result)
         result.scores = [discredit(score) if score.key.verdict in by_chance else score for score in result.scores]
@@ -236,7 +236,7 @@ def discredit(score: Score) -> Score:
     return replace(score, status=Status.UNTRUSTED_JUDGE, reason=Cause.JUDGE_BY_CHANCE)
 
 
-def list_by_chance(result: Result) -> set[str]:
+def list_by_chance(result: Run) -> set[str]:
     """List the verdicts, as ``truthfulness.accuracy``, that by a run's certificates agree as by chance with people."""
     return {
         row.key.name

@@ -10,7 +10,7 @@ from typing import Any
 from quadrag.reporting.cells import ALIKE, NOTHING, write_number
 from quadrag.reporting.table import Cell, Grid, Line
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Score, Status
 
 from .ask import read_signature
@@ -22,10 +22,10 @@ _IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chanc
 _INTERVALS = "95% intervals of questions drawn with replacement, Wilson's of items that share none; none under five."
 
 
-def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[Note]:
+def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note]:
     """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
     certified: dict[str, tuple[Certificate, dict[str, None]]] = {}
-    uncertified: dict[str, tuple[Result, dict[str, None]]] = {}
+    uncertified: dict[str, tuple[Run, dict[str, None]]] = {}
     for result in results:
         for score in _find_judged(result, profile):
             judge = read_signature(score.signature)["judge"]
@@ -40,7 +40,7 @@ def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[N
     return [*notes, *_note_unused(results)]
 
 
-def _find_judged(result: Result, profile: str) -> Iterator[Score]:
+def _find_judged(result: Run, profile: str) -> Iterator[Score]:
     """Find the scores that rest on a judge: there is a value, and rules do not decide all answers."""
     for score in result.whole(profile):
         by_rule = score.counts.n_scored == score.counts.n_ruled > 0
@@ -48,7 +48,7 @@ def _find_judged(result: Result, profile: str) -> Iterator[Score]:
             yield score
 
 
-def _note_unused(results: Sequence[Result]) -> Iterator[Note]:
+def _note_unused(results: Sequence[Run]) -> Iterator[Note]:
     signatures = [score.signature for result in results for score in result.scores if _is_judged(score)]
     for certificate in unique(certificate for result in results for certificate in result.certificates):
         if not any(map(certificate.fits, signatures)):

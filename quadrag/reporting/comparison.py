@@ -29,7 +29,7 @@ from quadrag.results.compare import (
     record_at,
 )
 from quadrag.results.note import Level, Note, NoteCode, group_notes
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Place, Score, Status
 from quadrag.results.selection import is_whole, pool_rows
 from quadrag.stats import Pair
@@ -44,7 +44,7 @@ _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table
 
 
-def tabulate_comparison(runs: Sequence[tuple[str, Result]], profile: str = PROFILES[0], every: bool = False) -> Grid:
+def tabulate_comparison(runs: Sequence[tuple[str, Run]], profile: str = PROFILES[0], every: bool = False) -> Grid:
     """Compare named runs with the first of them: a line for each score and run, with what the run differs by.
 
     Of three runs or more the best stands first, and unless `every` line is asked for a score of several splits stands
@@ -71,7 +71,7 @@ def tabulate_comparison(runs: Sequence[tuple[str, Result]], profile: str = PROFI
             here.sort(key=_rank)
         lines += [Line(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
     shared = [{one.place[at] for one in shown} for at in range(2)]
-    of = " ".join([base.run.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
+    of = " ".join([base.record.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
     heads = [called[0], "value" if several else called[1], "difference", "n", "verdict"]
     title = f"{', '.join(called[1:])} − {called[0]}, {of}"
     return Grid(title, "metric", heads, lines, check_comparison(comparison, called), "forest")
@@ -182,9 +182,7 @@ def _check_profile(one: Difference, profile: str, name: str, label: str) -> Iter
             yield Note(NoteCode.PROFILE_DISAGREES, {"profile": other, "said": said})
 
 
-def _check_length(
-    first: Result, second: Result, told: Sequence[Difference], labels: Mapping[Place, str]
-) -> Iterator[Note]:
+def _check_length(first: Run, second: Run, told: Sequence[Difference], labels: Mapping[Place, str]) -> Iterator[Note]:
     """Say that the answers of the better run are much longer, where more text can only raise a metric."""
     lengths: dict[str, list[int]] = {}  # of both runs' answers, by config
     for at, one in first.texts.items():
@@ -217,7 +215,7 @@ def _check_missing(
         yield Note(NoteCode.NOT_COMPARED, {**params, **({"level": Level.HEADLINE} if loud else {})})
 
 
-def explain_missing(one: Difference, called: Sequence[str], runs: Sequence[Result]) -> Note:
+def explain_missing(one: Difference, called: Sequence[str], runs: Sequence[Run]) -> Note:
     """Say why a score of a run is not compared."""
     kind = "judged" if one.reason is Reason.ONLY_ONE and one.record.needs == "judge" else str(one.reason)
     about = [name for name, is_it in zip((called[0], called[one.run]), one.about, strict=True) if is_it]
@@ -240,7 +238,7 @@ def refuse_same(names: Sequence[str]) -> None:
             raise QuadragError(f"nothing to compare: {twice}; name another one")
 
 
-def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
+def refuse_apart(runs: Sequence[tuple[str, Sequence[Run]]]) -> None:
     """Refuse to compare runs of different benchmarks, or runs of which no two have a split in common.
 
     Raises:
@@ -252,16 +250,16 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
         raise QuadragError(f"nothing to compare: {named}; name runs of one benchmark with a split in common")
 
 
-def are_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> bool:
+def are_apart(runs: Sequence[tuple[str, Sequence[Run]]]) -> bool:
     """Whether runs are of different benchmarks, or no two of several have a split in common."""
     tasks = [{*_list_tasks(parts)} for _, parts in runs]
-    mixed = len({result.run.benchmark for _, parts in runs for result in parts}) > 1
+    mixed = len({result.record.benchmark for _, parts in runs for result in parts}) > 1
     return len(runs) > 1 and (mixed or all(one.isdisjoint(other) for one, other in combinations(tasks, 2)))
 
 
-def _list_tasks(results: Sequence[Result]) -> list[str]:
+def _list_tasks(results: Sequence[Run]) -> list[str]:
     return [
-        f"{one.benchmark} {one.config} {split}" for result in results for one in [result.run] for split in one.splits
+        f"{one.benchmark} {one.config} {split}" for result in results for one in [result.record] for split in one.splits
     ]
 
 
@@ -271,7 +269,7 @@ def _list_tasks(results: Sequence[Result]) -> list[str]:
 def check_gate(
     compared: Sequence[Comparison],
     names: Sequence[str],
-    last: Sequence[Result],
+    last: Sequence[Run],
     least: Mapping[str, float],
     profile: str,
 ) -> None:
@@ -319,7 +317,7 @@ def check_gate(
         raise GateFailed("; ".join(invalid or failed), 3 if invalid else 4)
 
 
-def _match_scores(results: Sequence[Result], name: str, profile: str) -> list[Score]:
+def _match_scores(results: Sequence[Run], name: str, profile: str) -> list[Score]:
     rows: list[Score] = []
     for result in results:
         own = result.whole(profile)

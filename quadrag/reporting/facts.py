@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from quadrag.chat.estimate import Estimate, Stage
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.stats import spread
 from quadrag.systems.estimated import JUDGE
 
@@ -19,13 +19,13 @@ _LENGTHS = (
 _JUDGED = "Where there are no answers yet a judge is asked this often at most: rules may settle some answers."
 
 
-def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
+def list_facts(results: Sequence[Run]) -> list[tuple[str, str]]:
     """List what a reader must know of runs, by name; what is not known is left out."""
 
     def join(values: Iterable[str]) -> str:
         return "; ".join(dict.fromkeys(value for value in values if value))
 
-    runs = [result.run for result in results]
+    runs = [result.record for result in results]
     times = spread([seconds for run in runs for seconds in run.latency_seconds.values()])
     rows = [
         ("model", join(run.llm for run in runs)),
@@ -50,7 +50,7 @@ def show_time(moment: str) -> str:
     return f"{day} {clock[:5]} UTC" if clock else moment
 
 
-def describe_calls(results: Sequence[Result]) -> str:
+def describe_calls(results: Sequence[Run]) -> str:
     """Say how many calls the commands behind runs made last, and how many kept replies were used, and since when."""
     parts = []
     for role, total in _sum_up(results).items():
@@ -61,7 +61,7 @@ def describe_calls(results: Sequence[Result]) -> str:
     return "; ".join(parts)
 
 
-def describe_cost(results: Sequence[Result]) -> str:
+def describe_cost(results: Sequence[Run]) -> str:
     """Say what tokens and money the commands behind runs spent last, by stage; "" where no tokens were counted."""
     stages = {_ROLES.get(role, role): total for role, total in _sum_up(results).items()}
     stages = {stage: total for stage, total in stages.items() if total["prompt_tokens"] + total["completion_tokens"]}
@@ -74,8 +74,8 @@ def describe_cost(results: Sequence[Result]) -> str:
     return "; ".join(parts)
 
 
-def _sum_up(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
-    usages = [result.run.usage for result in results]
+def _sum_up(results: Sequence[Run]) -> dict[str, dict[str, Any]]:
+    usages = [result.record.usage for result in results]
     roles = dict.fromkeys(role for usage in usages for role in usage)
     return {role: _add([usage[role] for usage in usages if role in usage]) for role in roles}
 
@@ -89,10 +89,10 @@ def _add(spent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return total
 
 
-def describe_kept(results: Sequence[Result]) -> list[str]:
+def describe_kept(results: Sequence[Run]) -> list[str]:
     """Say what was not asked again, a line each: runs that were finished before, answers that are kept ones."""
     kept = []
-    again = [result.run for result in results if result.reused]
+    again = [result.record for result in results if result.reused]
     if again:
         times = [run.usage.get("llm", {}).get("oldest") or run.started for run in again]
         since = show_time(min(filter(None, times), default="an unknown time"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from quadrag.provenance import join
 from quadrag.results.note import NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.score import Status
 from quadrag.results.selection import pool_rows
 
@@ -17,7 +17,7 @@ from .replicas import list_reasons
 from .run_tables import spread_samples
 
 
-def describe_results(results: Sequence[Result], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:
+def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:
     """Return runs of one benchmark as an object for JSON, values in the metrics' own units, mostly 0 to 1.
 
     Args:
@@ -32,7 +32,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         (``not_replicated``); and ``rows``, a metric over all questions of a split each, before them those over all
         splits. One that could not be computed says why (``not_run``), one of several samples has their spread.
     """
-    runs = [result.run for result in results]
+    runs = [result.record for result in results]
 
     def shared(values: Sequence[str | None]) -> str | None:
         return values[0] if len(set(values)) == 1 else None
@@ -56,18 +56,18 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
     }
 
 
-def _name_recipe(result: Result) -> str | None:
-    return result.run.spec.replica.recipe if result.run.spec.replica else None
+def _name_recipe(result: Run) -> str | None:
+    return result.record.spec.replica.recipe if result.record.spec.replica else None
 
 
-def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _rows(result: Run, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
     scores = [score for score in result.whole() if score.profile in profiles]
     for score in (*(one for profile in profiles for one in pool_rows(result, scores, profile)), *scores):
         spread = spread_samples(result, score)
         yield {
-            "name": result.run.llm,
+            "name": result.record.llm,
             "recipe": _name_recipe(result),
-            "retriever": result.run.retriever,
+            "retriever": result.record.retriever,
             **{name: getattr(score.key, name) for name in ("config", "split", "metric", "key")},
             **{name: getattr(score, name) for name in ("profile", "value", "interval")},
             "n": count_both(score)[0],

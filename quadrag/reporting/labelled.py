@@ -12,7 +12,7 @@ from quadrag.judges.labels import Graded, find_graded, graded_keys
 from quadrag.metric_record import metric_record
 from quadrag.printing import clean
 from quadrag.results.items import FAILED, reason_of
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 
 from .questions import ItemFilter, RunReader, spell_gold
 
@@ -32,7 +32,7 @@ def list_judged(reader: RunReader, metric: str | None) -> tuple[Graded, list[Jud
     """
     result = reader.result
     there = [name for row in result.items[:1] for name in row if name in graded_keys()]
-    if not there or result.run.judge is None:
+    if not there or result.record.judge is None:
         raise QuadragError(f"{reader.folder} has no judged score; expected a run with --judge")
     graded = find_graded(metric or there[0])
     entry = f"{graded.metric}.{graded.key}"
@@ -53,7 +53,7 @@ def list_judged(reader: RunReader, metric: str | None) -> tuple[Graded, list[Jud
     return graded, items
 
 
-def _show(result: Result, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]:
+def _show(result: Run, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]:
     """Make items of what a person reads of a run, without its keys; with passages where one has to judge by them."""
     hide = known_keys().hide
     several = len({row["id"] for row in result.items}) < len(result.items)

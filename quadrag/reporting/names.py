@@ -5,7 +5,7 @@ from pathlib import Path
 
 from quadrag.metric_record import show_key
 from quadrag.results.record import RunRecord
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.score import Place
 from quadrag.spec import NONE
 
@@ -23,18 +23,18 @@ def name_run(run: RunRecord) -> str:
     return f"{name_model(run)}, no documents" if run.retriever == NONE else name_model(run)
 
 
-def title_of(result: Result, split: str = "") -> str:
+def title_of(result: Run, split: str = "") -> str:
     """Name what was run, or one split of it, and by what."""
-    what = " ".join(filter(None, (result.run.benchmark, result.run.config, split)))
-    return f"{what}, {name_run(result.run)}"
+    what = " ".join(filter(None, (result.record.benchmark, result.record.config, split)))
+    return f"{what}, {name_run(result.record)}"
 
 
-def name_apart(results: Sequence[Result]) -> list[str]:
+def name_apart(results: Sequence[Run]) -> list[str]:
     """Name runs by the model, the config and the splits that they do not share, or by their folders; one has no name.
 
     A config is called as the paper calls it, where that has a name for it.
     """
-    runs = [one.run for one in results]
+    runs = [one.record for one in results]
     models = [name_model(run) for run in runs]
     if len({*models}) < len({run.llm for run in runs}):
         models = [run.llm for run in runs]
@@ -44,7 +44,7 @@ def name_apart(results: Sequence[Result]) -> list[str]:
         names = [" ".join(one) for one in zip(*differing, strict=True)] or [""] * len(results)
         if len({*names}) == len(names):
             return names
-    return [one.folder.name if one.folder else one.run.config for one in results]
+    return [one.folder.name if one.folder else one.record.config for one in results]
 
 
 def name_runs(names: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from quadrag.provenance import Provenance
 from quadrag.results.check import check_context, check_validity
 from quadrag.results.note import Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Score, Status
 from quadrag.spec import EXTRACTIVE, RAG, UNKNOWN
 
@@ -27,20 +27,20 @@ INTERVALS = Note(NoteCode.INTERVALS, {"least": FEW})
 # Of runs.
 
 
-def note_validity(results: Sequence[Result], names: Sequence[str] = ()) -> list[Note]:
+def note_validity(results: Sequence[Run], names: Sequence[str] = ()) -> list[Note]:
     """Say without what the numbers of runs would mislead; `names` are theirs, told apart where there are none."""
     names = names or name_apart(results)
     checked = zip(names, map(check_validity, results), strict=True)
     return group_notes(((name, note) for name, notes in checked for note in notes), names)
 
 
-def note_ours(results: Sequence[Result], scores: Sequence[Sequence[Score]], profile: str = PROFILES[0]) -> list[Note]:
+def note_ours(results: Sequence[Run], scores: Sequence[Sequence[Score]], profile: str = PROFILES[0]) -> list[Note]:
     """Say all of our values in a table of one benchmark; `scores` are those shown of each run."""
-    names, runs = name_apart(results), [result.run for result in results]
+    names, runs = name_apart(results), [result.record for result in results]
     context = [
         (name, note)
         for name, result, own in zip(names, results, scores, strict=True)
-        for note in (*check_context(result, own, profile), *note_recipe(result.run))
+        for note in (*check_context(result, own, profile), *note_recipe(result.record))
     ]
     return [
         *note_validity(results, names),

@@ -18,7 +18,7 @@ from quadrag.results.compare import find_doubt, list_gains
 from quadrag.results.items import FAILED, is_ruled, read_items, short_of
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Result, own_profile
+from quadrag.results.run import PROFILES, Run, own_profile
 from quadrag.results.score import Status, record_of
 from quadrag.results.selection import pick_headlines
 from quadrag.run import retrieve
@@ -61,7 +61,7 @@ class QuestionInfo:
     failure: str  # what went wrong where there is no answer or a part of one, "" where nothing is known
     values: Mapping[str, Mapping[str, Any]]  # by metric, as `read_items` has them
     judged: Sequence[tuple[str, str, str]]  # by which metric a judge was asked, what, and what it said
-    run: RunRecord
+    record: RunRecord
 
     def explain(self, language: str = ENGLISH) -> dict[str, str]:
         """Say why metrics have no value of their own, or that a rule decided it."""
@@ -69,7 +69,7 @@ class QuestionInfo:
         for name, entry in self.values.items():
             reasons = (entry.get("reason") or {}).items()
             answered = self.answer is not None
-            texts = {of: say_item(name, why, self.run, answered, language) for of, why in reasons}
+            texts = {of: say_item(name, why, self.record, answered, language) for of, why in reasons}
             if all(is_ruled(entry, of) for of in PROFILES):
                 said[name] = translate(BY_RULE, language)
             elif texts:
@@ -80,24 +80,24 @@ class QuestionInfo:
 class RunReader:
     """A run's folder read together with its benchmark's data."""
 
-    def __init__(self, folder: Path, result: Result, data_dir: str | None = None) -> None:
+    def __init__(self, folder: Path, result: Run, data_dir: str | None = None) -> None:
         """Load questions and passages; `data_dir` says where the data are now, None: where they were.
 
         Raises:
             QuadragError: the data are not there any more, or are other ones.
         """
-        self.folder, self.result, self.run = folder, result, result.run
+        self.folder, self.result, self.record = folder, result, result.record
         self.items = read_items(result)
-        self.benchmark = load(self.run.benchmark)
-        if self.run.retriever == RAG:
+        self.benchmark = load(self.record.benchmark)
+        if self.record.retriever == RAG:
             self.benchmark = as_served(self.benchmark)
         known = self.benchmark.options
-        self.task = self.run.spec.changed(
-            split=self.run.splits[0] if len(self.run.splits) == 1 else None,
-            data_dir=data_dir or self.run.spec.data_dir,
+        self.task = self.record.spec.changed(
+            split=self.record.splits[0] if len(self.record.splits) == 1 else None,
+            data_dir=data_dir or self.record.spec.data_dir,
             options={  # less those of files, which `run.json` names by their content
                 name: value
-                for name, value in self.run.spec.options.items()
+                for name, value in self.record.spec.options.items()
                 if not isinstance(value, Mapping) and (name not in known or known[name].check is None)
             },
         )
@@ -105,7 +105,7 @@ class RunReader:
         there = [question for question in load_questions(self.task, self.benchmark)[0] if question.key in keys]
         changed = any(key in asked and asked[key].sha256 != digest for key, digest in digest_each(there).items())
         if changed or len(there) < len(keys):
-            raise QuadragError(f"the data of {self.run.benchmark} are not those that {folder} was made on")
+            raise QuadragError(f"the data of {self.record.benchmark} are not those that {folder} was made on")
         self.questions = {question.key: question for question in there}
         self.passages: dict[Key, Sequence[Passage]] = {question.key: question.passages for question in there}
         if (folder / RETRIEVED).exists():
@@ -127,14 +127,14 @@ class RunReader:
     def invalid(self) -> set[str]:
         """The metrics of which too many items failed, by the profile that the run is shown by."""
         invalid = [score for score in self.result.scores if score.status is Status.INVALID]
-        return {score.key.name for score in invalid if score.profile == self.run.profile}
+        return {score.key.name for score in invalid if score.profile == self.record.profile}
 
     @cached_property
     def judged(self) -> dict[tuple[Key, int], list[tuple[str, str, str]]]:
         """What judges were asked of each answer and said, by metric, and by judge or gold where there are several."""
         path = self.folder / VERDICTS
         found: dict[tuple[Key, int], list[tuple[str, str, str]]] = {}
-        for _, row in read_jsonl(path) if VERDICTS in self.run.files and path.exists() else ():
+        for _, row in read_jsonl(path) if VERDICTS in self.record.files and path.exists() else ():
             told = ", ".join(row[part] for part in ("judge", "about") if part in row)
             name = row["metric"].rpartition(".")[2]
             asked = "\n".join(str(message["content"]) for message in row["request"])
@@ -147,7 +147,7 @@ class RunReader:
         """Which documents passages are of, as the scores knew them, by ids or texts; {} where no search is measured."""
         if not any("ranks" in metric_record(name.partition(".")[0]).needs for name in self.metrics):
             return {}
-        if (self.run.service or {}).get("by") == "text":
+        if (self.record.service or {}).get("by") == "text":
             return match_gold(self.benchmark, self.task, [*self.questions.values()], self.passages)
         return {key: [document_id(passage) for passage in passages] for key, passages in self.passages.items()}
 
@@ -163,8 +163,8 @@ class RunReader:
             QuadragError: no item has the id, no metric the name, or no split.
         """
         wanted = wanted or ItemFilter()
-        if wanted.split not in (None, *self.run.splits):
-            raise unknown_name("split of this run", str(wanted.split), self.run.splits)
+        if wanted.split not in (None, *self.record.splits):
+            raise unknown_name("split of this run", str(wanted.split), self.record.splits)
         rows = [row for row in self.items if wanted.split in (None, row["split"]) and wanted.ident in (None, row["id"])]
         if wanted.ident is not None and not rows:
             raise QuadragError(f"no item of this run has the id {wanted.ident!r}")
@@ -173,7 +173,7 @@ class RunReader:
             rows.sort(key=lambda row: not _reasons(row) & {*FAILED})
         if wanted.wrong:
             name, sign, best = find_metric([[self]], wanted.metric)
-            profile = wanted.profile or self.run.profile
+            profile = wanted.profile or self.record.profile
             values = [(row.get(name) or {}).get(profile) for row in rows]
             scored = [(sign * value, at) for at, value in enumerate(values) if value not in (None, best)]
             rows = [rows[at] for _, at in sorted(scored)]
@@ -186,7 +186,7 @@ class RunReader:
         text = self.result.texts.get((key, sample))
         scored = "" if text is None else str(self.benchmark.parse(key[0], text))
         failed = sorted(_reasons(row) & {*FAILED}) if text is None else []
-        failure = self.run.failures.get("/".join((*key, str(sample))), "") or short_of(row, self.run)
+        failure = self.record.failures.get("/".join((*key, str(sample))), "") or short_of(row, self.record)
         return QuestionInfo(
             self.questions[key],
             text,
@@ -198,7 +198,7 @@ class RunReader:
             ": ".join(filter(None, (*failed, failure))),
             _values(row),
             self.judged.get((key, sample), ()),
-            self.run,
+            self.record,
         )
 
 
@@ -262,7 +262,7 @@ def find_unfit(runs: Sequence[Sequence[RunReader]]) -> set[str]:
     """Find the metrics that do not tell which answers are better: invalid in a run, or judged otherwise than before."""
     readers = [reader for run in runs for reader in run]
     pairs = [(base.result, other.result) for run in runs[1:] for base in runs[0] for other in run]
-    alike = [(base, other) for base, other in pairs if base.run.config == other.run.config]
+    alike = [(base, other) for base, other in pairs if base.record.config == other.record.config]
     doubted = {name for reader in readers for name in reader.metrics if any(find_doubt(*pair, name) for pair in alike)}
     return doubted.union(*(reader.invalid for reader in readers))
 
@@ -334,7 +334,7 @@ def place_gold(question: Question, text: str) -> list[tuple[int, int]]:
 
 def _list_sought(question: Question) -> list[list[str]]:
     """Return the parts that are looked for by words, each with the ways to say it; [] where there are documents."""
-    ways = [] if question.relevant else load(question.benchmark).sought(question.references)
+    ways = [] if question.relevant else load(question.benchmark).matchable_answers(question.references)
     ways = [ways] if isinstance(ways, str) else ways
     if not isinstance(ways, list | tuple) or not ways:
         return []

@@ -16,7 +16,7 @@ from quadrag.prompts import are_own
 from quadrag.provenance import Provenance
 from quadrag.results.note import Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.spec import Replica
 
 from .table import Grid, Line
@@ -44,10 +44,10 @@ def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line
     return lines + [line for label, block in ours if not label for line in block]
 
 
-def mark_replicas(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
+def mark_replicas(grid: Grid, results: Sequence[Run], profile: str) -> Grid:
     """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     reasons = _judge_recipes(results, profile)
-    replicas = [replica for result in results if (replica := result.run.spec.replica)]
+    replicas = [replica for result in results if (replica := result.record.spec.replica)]
 
     def mark(line: Line) -> str:
         of = (one for one in replicas if line.kind == "published" and _is_row(line.label, one))
@@ -55,7 +55,7 @@ def mark_replicas(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
 
     marks = [mark(line) for line in grid.lines]
     lines = [replace(line, label=line.label + sign) for line, sign in zip(grid.lines, marks, strict=True)]
-    owner = _name_owner([result.run for result in results])
+    owner = _name_owner([result.record for result in results])
     kinds = {_REPLICATED: "replicated", _ROW: "row"}
     notes = [Note(NoteCode.ROW_MARK, {"kind": kind, "prompts": owner}) for sign, kind in kinds.items() if sign in marks]
     return replace(grid, lines=lines, notes=[*notes, *grid.notes])
@@ -83,7 +83,7 @@ def _name_owner(runs: Iterable[RunRecord]) -> str:
     return "the user's own" if all(are_own(one.benchmark, one.prompts) for one in runs) else "ours"
 
 
-def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) -> list[Note]:
+def note_replicas(results: Sequence[Run], profile: str, alone: bool = False) -> list[Note]:
     """Say of the recipes whose rows are not replicated all that keeps them from it.
 
     Args:
@@ -96,7 +96,7 @@ def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) 
     return group_notes(told, [*judged])
 
 
-def list_reasons(results: Sequence[Result], profile: str) -> list[tuple[str, Note]]:
+def list_reasons(results: Sequence[Run], profile: str) -> list[tuple[str, Note]]:
     """List what keeps runs from replicating their recipes' rows, each with the name of the recipe."""
     return [(name, reason) for name, why in _judge_recipes(results, profile).items() for reason in why]
 
@@ -104,19 +104,19 @@ def list_reasons(results: Sequence[Result], profile: str) -> list[tuple[str, Not
 # What a recipe fixes, and a run is not.
 
 
-def _judge_recipes(results: Sequence[Result], profile: str, alone: bool = False) -> dict[str, list[Note]]:
+def _judge_recipes(results: Sequence[Run], profile: str, alone: bool = False) -> dict[str, list[Note]]:
     """Return by recipe in what its runs are not what it fixes; nothing where they replicate its row."""
-    recipes: dict[str, list[Result]] = {}
+    recipes: dict[str, list[Run]] = {}
     for result in results:
-        if replica := result.run.spec.replica:
+        if replica := result.record.spec.replica:
             recipes.setdefault(replica.recipe, []).append(result)
     return {name: _list_departures(ours, profile, alone) for name, ours in recipes.items()}
 
 
-def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> list[Note]:
-    replicas = [replica for result in results if (replica := result.run.spec.replica)]
+def _list_departures(results: Sequence[Run], profile: str, alone: bool) -> list[Note]:
+    replicas = [replica for result in results if (replica := result.record.spec.replica)]
     reasons = [
-        reason for result, replica in zip(results, replicas, strict=True) for reason in _depart(result.run, replica)
+        reason for result, replica in zip(results, replicas, strict=True) for reason in _depart(result.record, replica)
     ]
     if len(results) < replicas[0].runs and not alone:
         reasons.append(_reason("runs", done=len(results), total=replicas[0].runs))
@@ -166,14 +166,14 @@ def _fold(names: str) -> list[str]:
     return [name.rpartition("/")[2].casefold().replace("_", "-") for name in names.split(", ")]
 
 
-def _count_questions(results: Sequence[Result]) -> tuple[int, int, bool]:
+def _count_questions(results: Sequence[Run]) -> tuple[int, int, bool]:
     """Count the questions that runs answered, each once, and those of the authors' splits; whether it is about so many.
 
     Of a split whose size nobody knows, and of other data than theirs, it is what the data at hand hold.
     """
     counts: dict[str, tuple[int, int, bool]] = {}
     for result in results:
-        run, coverage = result.run, result.run.coverage
+        run, coverage = result.record, result.record.coverage
         authors = hub_record(run.benchmark).rows[run.config] if run.whose.theirs else {}
         known = [authors.get(split) for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})

@@ -12,7 +12,7 @@ from quadrag.metric_record import show_key
 from quadrag.results.check import is_part
 from quadrag.results.items import exclude, items_of
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import ALL, Score, Status, find_by_phrase
 from quadrag.results.selection import pick_headlines, pool_rows
 from quadrag.stats.items import choose_fill, counted
@@ -27,15 +27,15 @@ from .table import Cell, Grid, Line, load_tables
 # The summary.
 
 
-def tabulate_summary(result: Result, profiles: Sequence[str]) -> list[Grid]:
+def tabulate_summary(result: Run, profiles: Sequence[str]) -> list[Grid]:
     """Make what a terminal shows of a run: its summary, how it was rated, how far its samples lie apart."""
     grid = summary(result, profiles[0])
     grid.notes.append(Note(NoteCode.MORE_TABLES))
-    rated = load_tables(result.run.benchmark).systems if result.run.options.get("ratings") else None
+    rated = load_tables(result.record.benchmark).systems if result.record.options.get("ratings") else None
     return [grid, *(rated(result, profiles) if rated else ()), *tabulate_samples(result, profiles[0])]
 
 
-def list_headlines(result: Result, profile: str) -> dict[str, Score]:
+def list_headlines(result: Run, profile: str) -> dict[str, Score]:
     """List the scores that a summary shows of a run, by name: over all splits of a config, and of each."""
     own = pick_headlines(result.scores, profile)
     rows = [*pool_rows(result, own, profile), *own]
@@ -43,7 +43,7 @@ def list_headlines(result: Result, profile: str) -> dict[str, Score]:
     return {f"{row.key.split}/" * many + row.label: row for row in rows}
 
 
-def summary(result: Result, profile: str) -> Grid:
+def summary(result: Run, profile: str) -> Grid:
     """Make the summary of a run: value, interval, n; what nobody may overlook stands in the notes.
 
     A value by the other profile stands beside where it differs, and the best printed one.
@@ -72,8 +72,8 @@ def summary(result: Result, profile: str) -> Grid:
     notes = [*note_replicas([result], profile, alone=True), *note_ours([result], [[*rows.values(), *not_run]], profile)]
     notes += [*[Note(NoteCode.OTHER_PROFILE)] * any(differing), *note_judges([result], profile)]
     if any(best):
-        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * is_part(result.run)
-        notes += [*note_paper(result.run.benchmark, list(filter(None, best))), *note_corpus([result.run])]
+        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * is_part(result.record)
+        notes += [*note_paper(result.record.benchmark, list(filter(None, best))), *note_corpus([result.record])]
     splits = {row.key.split for row in rows.values()}
     return Grid(title_of(result, splits.pop() if len(splits) == 1 else ""), "metric", columns, lines, notes)
 
@@ -87,12 +87,12 @@ def headline_cells(row: Score) -> list[Cell]:
     return [Cell(cell.text, unreliable, cell.figure), Cell(cell.sub or NOTHING), Cell(n)]
 
 
-def rows_beside(result: Result) -> list[Published]:
+def rows_beside(result: Run) -> list[Published]:
     """Find the printed rows that stand beside a run; none where its documents are mixed, or its data made up.
 
     Nor beside a value of what a phrase finds where the printed one is of what a judge finds, or of a doubtful judge.
     """
-    run = result.run
+    run = result.record
     if not run.whose.comparable or (run.options and load_tables(run.benchmark).mixing):
         return []
     apart = find_by_phrase(result.scores)
@@ -112,7 +112,7 @@ def _find_best(printed: Iterable[Published], row: Score) -> Published | None:
 
 
 def tabulate_run(
-    result: Result, profiles: Sequence[str] = PROFILES, labels: str = "en", every: bool = False
+    result: Run, profiles: Sequence[str] = PROFILES, labels: str = "en", every: bool = False
 ) -> list[Grid]:
     """Make the tables of one run.
 
@@ -123,28 +123,30 @@ def tabulate_run(
         every: a matrix for every metric, as a page has, not for the main one alone.
     """
     scores, *parts = tabulate_scores(result, profiles, labels, every)
-    tables = load_tables(result.run.benchmark)
+    tables = load_tables(result.record.benchmark)
     whole = replace(result, scores=result.whole())
     beside = tables.tabulate([whole], profiles) if tables.tabulate and rows_beside(result) else []
     return [scores, *tabulate_samples(result, profiles[0]), *parts, *beside, *tables.systems(result, profiles)]
 
 
-def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Grid]:
+def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Grid]:
     """Make the table of all metrics of a run, and those of its matrices or slices; arguments as of `tabulate_run`."""
     scores = result.whole()
     rows = [*(row for one in profiles for row in pool_rows(result, scores, one)), *scores]
-    columns = list(dict.fromkeys(row.key.split for row in rows)) or result.run.splits
+    columns = list(dict.fromkeys(row.key.split for row in rows)) or result.record.splits
     lines: list[Line] = []
     for place in dict.fromkeys((row.key.metric, row.key.key) for row in rows if row.ran):
         here = [row for row in rows if (row.key.metric, row.key.key) == place]
         lines += our_lines(show_key(*place), here, columns, profiles, attrgetter("key.split"))
     notes = [*note_replicas([result], profiles[0], alone=True), *note_ours([result], [scores], profiles[0]), UNDER]
     notes += [*note_judges([result], profiles[0]), *explain_profiles(lines, scores)]
-    matrices = load_tables(result.run.benchmark).matrices(result.scores, title_of(result), profiles[0], labels, every)
+    matrices = load_tables(result.record.benchmark).matrices(
+        result.scores, title_of(result), profiles[0], labels, every
+    )
     return [Grid(title_of(result), "metric", columns, lines, notes), *(matrices or slice_grids(result, profiles[0]))]
 
 
-def slice_grids(result: Result, profile: str) -> list[Grid]:
+def slice_grids(result: Run, profile: str) -> list[Grid]:
     """Make a table of slices for every split, groups of one grouping together; [] where there are none.
 
     A slice is a group of questions that share a value; cells, and means over groups, stand in a matrix.
@@ -185,7 +187,7 @@ class Spread(NamedTuple):
     max: float
 
 
-def spread_samples(result: Result, score: Score) -> Spread | None:
+def spread_samples(result: Run, score: Score) -> Spread | None:
     """Return the spread of a score over all items; None with fewer than two samples, or no value."""
     if score.value is None or result.stopped:  # the samples of a stopped run answer other questions
         return None
@@ -201,7 +203,7 @@ def spread_samples(result: Result, score: Score) -> Spread | None:
     return Spread(len(means), stdev(means), min(means), max(means)) if len(means) > 1 else None
 
 
-def tabulate_samples(result: Result, profile: str) -> list[Grid]:
+def tabulate_samples(result: Run, profile: str) -> list[Grid]:
     """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
     spreads = [(score, spread) for score in result.whole(profile) if (spread := spread_samples(result, score))]
     if not spreads:
@@ -221,7 +223,7 @@ def tabulate_samples(result: Result, profile: str) -> list[Grid]:
 # Without the questions in whose data an audit found a fault.
 
 
-def tabulate_without(result: Result, findings: Sequence[Finding], profile: str) -> Grid:
+def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> Grid:
     """Make the table of a run with and without flagged questions.
 
     Args:
@@ -232,7 +234,7 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str) 
     questions = {(line["config"], line["split"], line["id"]) for line in result.items}
     checks: dict[str, set[Any]] = {}
     for one in findings:
-        if one.benchmark == result.run.benchmark and one.confirmed is not False:
+        if one.benchmark == result.record.benchmark and one.confirmed is not False:
             checks.setdefault(one.check, set()).update(questions.intersection(one.keys()))
     flagged = set[Any]().union(*checks.values())
     rest = exclude(result, flagged)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from quadrag import catalogue
 
 if TYPE_CHECKING:
-    from quadrag.results.run import Result
+    from quadrag.results.run import Run
     from quadrag.results.score import Score
 
 Form = Literal["", "points", "curves", "heat", "forest"]
@@ -82,9 +82,9 @@ class PaperTables:
         mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
     """
 
-    tabulate: "Callable[[Sequence[Result], Sequence[str]], list[Grid]] | None" = None
+    tabulate: "Callable[[Sequence[Run], Sequence[str]], list[Grid]] | None" = None
     matrices: "Callable[[Sequence[Score], str, str, str, bool], list[Grid]]" = lambda *_: []
-    systems: "Callable[[Result, Sequence[str]], list[Grid]]" = lambda *_: []
+    systems: "Callable[[Run, Sequence[str]], list[Grid]]" = lambda *_: []
     blocks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     varies: Mapping[str, str] = field(default_factory=dict)
     mixing: bool = False

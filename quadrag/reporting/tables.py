@@ -11,7 +11,7 @@ from quadrag.judges.certificate import unique
 from quadrag.judges.notes import note_judges
 from quadrag.provenance import join
 from quadrag.results.note import Note, rename_splits
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.run.finished import refuse_repeated_tasks
 from quadrag.spec import NONE
 
@@ -22,7 +22,7 @@ from .replicas import mark_replicas, note_replicas
 from .run_tables import tabulate_run, tabulate_samples, tabulate_scores, tabulate_summary
 from .table import NOTHING, Cell, Grid, load_tables
 
-Systems = Sequence[tuple[str, Sequence[Result]]]  # name of each, and what it came to: one result, or one a task
+Systems = Sequence[tuple[str, Sequence[Run]]]  # name of each, and what it came to: one result, or one a task
 
 
 def tabulate(
@@ -49,14 +49,14 @@ def tabulate(
     if len(systems) > 1:
         return [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
     [(_, results)] = systems
-    first = results[0].run
+    first = results[0].record
     if len(results) == 1 and not (paper or (first.spec.replica and first.whose.comparable)):
         if page or verbose:
             return tabulate_run(results[0], profiles, labels, every=page)
         return tabulate_summary(results[0], profiles)
     grids = []
-    for benchmark in dict.fromkeys(result.run.benchmark for result in results):
-        ours = [result for result in results if result.run.benchmark == benchmark]
+    for benchmark in dict.fromkeys(result.record.benchmark for result in results):
+        ours = [result for result in results if result.record.benchmark == benchmark]
         grids += tabulate_paper(benchmark, ours, profiles)
         whole = verbose or (page and len(results) == 1)
         grids += [grid for one in ours if whole for grid in tabulate_scores(one, profiles, labels)]
@@ -73,7 +73,7 @@ def _note_once(grids: Sequence[Grid]) -> list[Grid]:
     return own
 
 
-def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:
+def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[str] = PROFILES) -> list[Grid]:
     """Make the tables of a benchmark's paper; without any of its own, a plain table of each run.
 
     Raises:
@@ -110,17 +110,17 @@ def _clear_printed(grid: Grid) -> Grid:
 # Several results as those of one system.
 
 
-def merge_all(systems: Systems) -> list[list[tuple[str, Result]]]:
+def merge_all(systems: Systems) -> list[list[tuple[str, Run]]]:
     """Make one result of each of several systems, to be compared; where all are of the same benchmarks, of each.
 
     Raises:
         QuadragError: they are of several benchmarks, no two share a split, or one holds a task twice.
     """
-    own = [dict.fromkeys(result.run.benchmark for result in parts) for _, parts in systems]
+    own = [dict.fromkeys(result.record.benchmark for result in parts) for _, parts in systems]
     groups = [list(systems)]
     if all(one.keys() == own[0].keys() for one in own):
         groups = [
-            [(name, [one for one in parts if one.run.benchmark == benchmark]) for name, parts in systems]
+            [(name, [one for one in parts if one.record.benchmark == benchmark]) for name, parts in systems]
             for benchmark in own[0]
         ]
     for group in groups:
@@ -130,15 +130,15 @@ def merge_all(systems: Systems) -> list[list[tuple[str, Result]]]:
     return [[(name, merge_runs(parts)) for name, parts in group] for group in groups]
 
 
-def merge_runs(results: Sequence[Result]) -> Result:
+def merge_runs(results: Sequence[Run]) -> Run:
     """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
-    ran = Counter(result.run.config for result in results)
-    runs = [result.run for result in results]
+    ran = Counter(result.record.config for result in results)
+    runs = [result.record for result in results]
     parts = []
     for result, run in zip(results, runs, strict=True):
         usual = ran[run.config] == 1 or run.retriever == load(run.benchmark).default_retriever
         parts.append((result, "" if usual else f" ({'no documents' if run.retriever == NONE else run.retriever})"))
-    splits = dict.fromkeys(split for part, how in parts if not how for split in part.run.splits)
+    splits = dict.fromkeys(split for part, how in parts if not how for split in part.record.splits)
     coverage = [run.coverage.split(" of ") for run in runs if run.coverage]
     merged = replace(
         runs[0],
@@ -146,10 +146,10 @@ def merge_runs(results: Sequence[Result]) -> Result:
         provenance=join(run.whose for run in runs).value,
         coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*coverage, strict=True)) or None,
         short={place: kind for run in runs for place, kind in run.short.items()},
-        notes=[note for part, how in parts for note in rename_splits(part.run, how)],
+        notes=[note for part, how in parts for note in rename_splits(part.record, how)],
         dead_judge=any(run.dead_judge for run in runs),
     )
-    return Result(
+    return Run(
         merged,
         [replace(one, key=one.key._replace(split=one.key.split + how)) for part, how in parts for one in part.scores],
         [line | {"split": line["split"] + how} for part, how in parts for line in part.items],
@@ -167,7 +167,7 @@ def merge_runs(results: Sequence[Result]) -> Result:
     )
 
 
-def gather_systems(scored: Sequence[tuple[Path, Result]]) -> list[tuple[str, list[Result]]]:
+def gather_systems(scored: Sequence[tuple[Path, Run]]) -> list[tuple[str, list[Run]]]:
     """Put the results of one model's logs in a folder together, in the order of its tasks; of other files each alone.
 
     Args:
@@ -176,14 +176,14 @@ def gather_systems(scored: Sequence[tuple[Path, Result]]) -> list[tuple[str, lis
     Returns:
         What each system is called, a model or a file, and its results.
     """
-    systems: dict[tuple[Path, str], list[Result]] = {}
+    systems: dict[tuple[Path, str], list[Run]] = {}
     for file, result in scored:
-        place = (file.parent, result.run.llm) if result.run.log else (file, str(file))
+        place = (file.parent, result.record.llm) if result.record.log else (file, str(file))
         systems.setdefault(place, []).append(result)
     models = [model for _, model in systems]
 
-    def rank(result: Result) -> int:
-        return list(configs(result.run.benchmark)).index(result.run.config)
+    def rank(result: Run) -> int:
+        return list(configs(result.record.benchmark)).index(result.record.config)
 
     return [
         (model if models.count(model) == 1 else str(folder), sorted(results, key=rank))
@@ -193,8 +193,8 @@ def gather_systems(scored: Sequence[tuple[Path, Result]]) -> list[tuple[str, lis
 
 def group_systems(systems: Systems) -> list[Systems]:
     """Put those systems together that can be compared: of the same benchmarks, with a split in common."""
-    groups: dict[tuple[str, ...], list[tuple[str, Sequence[Result]]]] = {}
+    groups: dict[tuple[str, ...], list[tuple[str, Sequence[Run]]]] = {}
     for name, parts in systems:
-        benchmarks = tuple(dict.fromkeys(result.run.benchmark for result in parts))
+        benchmarks = tuple(dict.fromkeys(result.record.benchmark for result in parts))
         groups.setdefault(benchmarks, []).append((name, parts))
     return [group for own in groups.values() for group in ([[one] for one in own] if are_apart(own) else [own])]

@@ -33,7 +33,7 @@ def write(folder: Path, out: Path, data_dir: str | None = None) -> dict[Path, in
         The number of lines of each file; nothing of a run without passages.
     """
     result = read_result(folder)
-    run = result.run
+    run = result.record
     check_stage(folder, run, "retrieved.jsonl")
     reader = RunReader(folder, result, data_dir)
     documents = reader.documents

@@ -19,7 +19,7 @@ from .items import FAILED, SHORT
 from .judges import REFUSED
 from .note import Note, NoteCode, notes_of
 from .record import RunRecord
-from .run import PROFILES, Result
+from .run import PROFILES, Run
 from .score import UNJUDGED, Cause, Score, Status, record_of
 
 _SHOWN = 40  # characters of an answer
@@ -36,7 +36,7 @@ _REASONS = (
 _OPTIONS = {"no judge": "--judge", "no embedding": "--bertscore"}  # by what a metric lacks, what gives it
 
 
-def check_run(result: Result, scores: Sequence[Score] = (), profile: str = PROFILES[0]) -> list[Note]:
+def check_run(result: Run, scores: Sequence[Score] = (), profile: str = PROFILES[0]) -> list[Note]:
     """Make the notes of a run, in the order in which they are read.
 
     Args:
@@ -47,9 +47,9 @@ def check_run(result: Result, scores: Sequence[Score] = (), profile: str = PROFI
     return [*check_validity(result), *check_context(result, scores, profile)]
 
 
-def check_validity(result: Result) -> list[Note]:
+def check_validity(result: Run) -> list[Note]:
     """Make those notes of a run without which its numbers mislead."""
-    run = result.run
+    run = result.record
     notes = [Note(NoteCode.MADE_UP_DATA)] if run.whose is Provenance.SAMPLE else []
     notes += _check_parts(result)
     notes += check_failures(run)
@@ -58,10 +58,10 @@ def check_validity(result: Result) -> list[Note]:
     return [*notes, *[Note(NoteCode.MATCHED_BY_IDS)] * run.by_ids]
 
 
-def check_context(result: Result, scores: Sequence[Score], profile: str = PROFILES[0]) -> list[Note]:
+def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[0]) -> list[Note]:
     """Make those notes of a run that say what its numbers are; arguments as of `check_run`."""
     shown = [score for score in scores if score.profile == profile]
-    return [*_check_data(result.run), *_check_metrics(shown), *check_lacking(shown)]
+    return [*_check_data(result.record), *_check_metrics(shown), *check_lacking(shown)]
 
 
 def check_failures(run: RunRecord) -> list[Note]:
@@ -69,9 +69,9 @@ def check_failures(run: RunRecord) -> list[Note]:
     return [_of_failure(note) for note in notes_of(run, NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED)]
 
 
-def _check_parts(result: Result) -> Iterator[Note]:
+def _check_parts(result: Run) -> Iterator[Note]:
     """Say in what a run is not whole."""
-    run = result.run
+    run = result.record
     if result.stopped and not run.dead_judge:
         yield Note(NoteCode.PARTIAL, {"kind": "stopped", "why": result.stopped})
     if run.coverage:
@@ -112,7 +112,7 @@ def _of_failure(note: Note) -> Note:
     return Note(note.code, {"kind": kind, **kept, "why": why})
 
 
-def _of_judge(note: Note, result: Result) -> Note:
+def _of_judge(note: Note, result: Run) -> Note:
     """Return a kept note on a judge's verdicts as it is said."""
     params = note.params
     marks = any(score.status is Status.UNTRUSTED_JUDGE and score.value is not None for score in result.scores)
@@ -139,9 +139,9 @@ def _show(names: Sequence[str]) -> list[str]:
     return [show_key(*name.split(".", 1)) for name in names]
 
 
-def _check_texts(result: Result) -> Iterator[Note]:
+def _check_texts(result: Run) -> Iterator[Note]:
     """Say how many answers are empty, and which text answers nearly all questions."""
-    run, parse = result.run, load(result.run.benchmark).parse
+    run, parse = result.record, load(result.record.benchmark).parse
     places: dict[str, list[object]] = {}  # the questions of each text
     for (question, _), text in result.texts.items():
         if text is not None:

@@ -20,7 +20,7 @@ from quadrag.stats.items import choose_fill
 from .items import items_of
 from .note import NoteCode, keys_of
 from .record import RunRecord
-from .run import PROFILES, Asked, Result
+from .run import PROFILES, Asked, Run
 from .score import Place, Score, Status, find_by_phrase
 from .selection import WEIGHTED, average_samples, name_question, name_whole, pick_headlines, pool_rows
 from .strata import counts, stratify
@@ -31,7 +31,7 @@ NOBODY = (False, False)
 _OF_ITEM = itemgetter("config", "split", "id", "sample")
 
 At: TypeAlias = tuple[int, Place]  # which of the runs
-Two: TypeAlias = tuple[Result, Result]
+Two: TypeAlias = tuple[Run, Run]
 Values: TypeAlias = tuple[dict[Any, float], dict[Any, float]]  # what each question counts as in either run
 
 
@@ -100,7 +100,7 @@ class Difference:
 class Comparison:
     """Runs, the first of which the others are compared with, and what these differ by: the headlines first."""
 
-    runs: Sequence[Result]
+    runs: Sequence[Run]
     profile: str
     differences: Sequence[Difference]
 
@@ -166,7 +166,7 @@ def judge_pair(pair: Pair, place: Place) -> Verdict:
     return Verdict.UNDECIDED if pair.spread or pair.difference else Verdict.EQUAL
 
 
-def compare(base: Result, others: Sequence[Result], profile: str = PROFILES[0], every: bool = False) -> Comparison:
+def compare(base: Run, others: Sequence[Run], profile: str = PROFILES[0], every: bool = False) -> Comparison:
     """Compare runs with a first one.
 
     Args:
@@ -191,7 +191,7 @@ class _Paired(NamedTuple):
     values: Mapping[At, Values]
 
 
-def _compare_family(runs: Sequence[Result], places: Sequence[Place], profile: str, headline: bool) -> list[Difference]:
+def _compare_family(runs: Sequence[Run], places: Sequence[Place], profile: str, headline: bool) -> list[Difference]:
     """Compare runs with the first one by some scores; of several splits what is over all of them stands first."""
     turned = next(name for name in PROFILES if name != profile)
     shown = _pair_family(runs, places, profile)
@@ -267,7 +267,7 @@ def _find_reason(
 # Which questions two runs share, and whether their verdicts may be compared.
 
 
-def is_same(first: Result, second: Result, question: Any) -> bool:
+def is_same(first: Run, second: Run, question: Any) -> bool:
     """Whether a question of two runs is the same by its text and gold; where a folder does not say so, by its id."""
     here, there = first.asked, second.asked
     if not (here and there):
@@ -276,19 +276,19 @@ def is_same(first: Result, second: Result, question: Any) -> bool:
 
 
 @lru_cache(maxsize=1)  # of the two that are compared: every metric asks
-def answer_alike(first: Result, second: Result) -> bool:
+def answer_alike(first: Run, second: Run) -> bool:
     """Whether two runs share a question, and all answers to those that they share are the same texts."""
     shared = [at for at in first.texts if at in second.texts and is_same(first, second, at[0])]
     return bool(shared) and all(first.texts[at] is not None and first.texts[at] == second.texts[at] for at in shared)
 
 
-def find_doubt(first: Result, second: Result, name: str) -> Reason | None:
+def find_doubt(first: Run, second: Run, name: str) -> Reason | None:
     """Find why values of two runs by a judged metric do not tell which answers are better; `name` is as of items."""
     verdict = find_verdict(*name.split(".", 1))
     if not verdict:
         return None
     both = (first, second)
-    constant = any(verdict in keys_of(one.run, NoteCode.JUDGE_CONSTANT) for one in both)
+    constant = any(verdict in keys_of(one.record, NoteCode.JUDGE_CONSTANT) for one in both)
     if constant and not any(_has_both(one, verdict) for one in both):
         return Reason.JUDGE_CONSTANT
     if answer_alike(first, second):
@@ -297,7 +297,7 @@ def find_doubt(first: Result, second: Result, name: str) -> Reason | None:
             return Reason.SAME_ANSWERS
     elif name_judges(first, second):
         return Reason.DIFFERENT_JUDGES
-    if any(verdict in keys_of(one.run, NoteCode.JUDGE_DOUBTFUL) for one in both):
+    if any(verdict in keys_of(one.record, NoteCode.JUDGE_DOUBTFUL) for one in both):
         return Reason.JUDGE_DOUBTFUL
     by_chance = (
         row.key.name == verdict and any(known.is_chance and known.fits(row.signature) for known in one.certificates)
@@ -307,16 +307,16 @@ def find_doubt(first: Result, second: Result, name: str) -> Reason | None:
     return Reason.JUDGE_BY_CHANCE if any(by_chance) else None
 
 
-def _has_both(result: Result, verdict: str) -> bool:
+def _has_both(result: Run, verdict: str) -> bool:
     """Whether a run's judge, and no rule, said one thing of an answer and another of another one."""
     entries = (item[verdict] for item in result.items if verdict in item)
     said = {entry["official"] for entry in entries if "official" not in entry.get("ruled", ())}
     return len(said - {None}) > 1
 
 
-def name_judges(first: Result, second: Result) -> tuple[str, str] | None:
+def name_judges(first: Run, second: Run) -> tuple[str, str] | None:
     """Name the different judges of two runs by the first thing in which they differ; None where it is one, or none."""
-    pairs = zip(_describe_judges(first.run), _describe_judges(second.run), strict=True)
+    pairs = zip(_describe_judges(first.record), _describe_judges(second.record), strict=True)
     return next(((one, other) for one, other in pairs if one and other and one != other), None)
 
 
@@ -349,9 +349,7 @@ class _Sides(NamedTuple):
     worst: float  # of an unscored item
 
 
-def _pair_family(
-    runs: Sequence[Result], places: Sequence[Place], profile: str, known: _Paired | None = None
-) -> _Paired:
+def _pair_family(runs: Sequence[Run], places: Sequence[Place], profile: str, known: _Paired | None = None) -> _Paired:
     """Pair runs with the first one by some scores; pairs `known` by the other profile serve where all counts alike."""
     pairs: dict[At, Pair | None] = {}
     values: dict[At, Values] = {}
@@ -365,18 +363,18 @@ def _pair_family(
     return _adjust(pairs, values, lambda at: (at[0], at[1][3].endswith(WEIGHTED)))
 
 
-def _find_whole(base: Result, places: Sequence[Place]) -> dict[Place, list[Place]]:
+def _find_whole(base: Run, places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Find what is over several splits of a config together, with the place of each split."""
     found: dict[tuple[str, str, str], list[Place]] = {}
     for place in places:
-        if place[1] in base.run.splits and has_better(place) and not place[3].endswith(WEIGHTED):
+        if place[1] in base.record.splits and has_better(place) and not place[3].endswith(WEIGHTED):
             found.setdefault((place[0], *place[2:]), []).append(place)
     return {
         (config, name_whole(len(here)), metric, key): here for (config, metric, key), here in found.items() if here[1:]
     }
 
 
-def _pool_family(runs: Sequence[Result], whole: Mapping[Place, Sequence[Place]], family: _Paired) -> _Paired:
+def _pool_family(runs: Sequence[Run], whole: Mapping[Place, Sequence[Place]], family: _Paired) -> _Paired:
     """Pair the same over all splits of a config together; p is adjusted for these differences alone.
 
     What is drawn is the question: it counts as the mean over the splits in which both runs scored it, so that what
@@ -437,7 +435,7 @@ def gains_of(values: Values, place: Place) -> dict[Any, float]:
     return {question: sign * (others[question] - one) for question, one in ones.items() if question in others}
 
 
-def list_gains(first: Result, second: Result, place: Place, profile: str = PROFILES[0]) -> dict[Any, float]:
+def list_gains(first: Run, second: Run, place: Place, profile: str = PROFILES[0]) -> dict[Any, float]:
     """Return what each question that both runs scored gained in the second one, its samples' mean, by its key."""
     sides = _find_sides((first, second), place, profile)
     return gains_of(sides.values, place) if sides else {}
@@ -467,7 +465,7 @@ def _name_items(place: Place) -> str:
     return f"{place[2]}.{place[3].removesuffix(WEIGHTED)}"
 
 
-def _find_items(one: Result, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
+def _find_items(one: Run, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
     rows = [row for row in one.items if (row["config"], row["split"]) == place[:2]]
     return items_of(rows, _name_items(place), profile, units)
 

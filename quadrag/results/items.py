@@ -11,7 +11,7 @@ from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from .record import RunRecord
-from .run import PROFILES, Result
+from .run import PROFILES, Run
 from .score import ALL, UNJUDGED, Cause, Counts, Status
 
 Lines = Sequence[Mapping[str, Any]]
@@ -47,7 +47,7 @@ def tally(items: Sequence[Item]) -> Counts:
     return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
 
 
-def exclude(result: Result, questions: Collection[Key]) -> Result:
+def exclude(result: Run, questions: Collection[Key]) -> Run:
     """Return a run without some of its questions, with its scores over all the others.
 
     A score that did not run or is invalid stays as it was; one whose metric has no value for each item is left out.
@@ -96,7 +96,7 @@ def is_by_rule(metric: str, key: str) -> bool:
     return judged and not record.key(key).needs and not record.key(key).among
 
 
-def read_items(result: Result) -> list[dict[str, Any]]:
+def read_items(result: Run) -> list[dict[str, Any]]:
     """Return a run's lines as people are shown them: under each profile with the value that an item counts as.
 
     One that failed, if by a reply that is empty or cut, has its reason under both profiles. Of an invalid score what
@@ -116,7 +116,7 @@ def read_items(result: Result) -> list[dict[str, Any]]:
         why = reason_of(entry, "corrected")
         values, reasons = {}, {}
         for profile in PROFILES:
-            reason = why if why in FAILED else reason_of(entry, profile) or short_of(line, result.run)
+            reason = why if why in FAILED else reason_of(entry, profile) or short_of(line, result.record)
             if (line["config"], line["split"], name, profile) in invalid:
                 values[profile] = None if reason in FAILED else entry.get(profile)
             else:

@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Result:
+class Run:
     """A run, its scores and its lines of ``items.jsonl``.
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
@@ -46,7 +46,7 @@ class Result:
     together from.
     """
 
-    run: RunRecord
+    record: RunRecord
     scores: list[Score]
     items: list[dict[str, Any]]
     reused: bool = False
@@ -62,9 +62,9 @@ class Result:
         return [row for row in self.scores if row.slice == ALL and profile in ("", row.profile)]
 
 
-def own_profile(results: Iterable[Result]) -> str | None:
+def own_profile(results: Iterable[Run]) -> str | None:
     """Return the profile that runs were made to be shown by; None where these are two."""
-    found = {result.run.profile for result in results}
+    found = {result.record.profile for result in results}
     return found.pop() if len(found) == 1 else None
 
 

@@ -16,7 +16,7 @@ from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from .items import FAILED, items_of
-from .run import Asked, Result
+from .run import Asked, Run
 from .score import ALL, Counts, Score, Status, find_by_phrase
 
 MOST = 5  # headlines of a split
@@ -40,7 +40,7 @@ def pick_headlines(scores: Sequence[Score], profile: str) -> list[Score]:
     return picked
 
 
-def pool_rows(result: Result, rows: Sequence[Score], profile: str) -> list[Score]:
+def pool_rows(result: Run, rows: Sequence[Score], profile: str) -> list[Score]:
     """Make scores of the metrics that all splits of a config have over all of them; [] of a config of one split.
 
     What is of no split is counted once, by its first reason. ``times`` says in how many splits each question has a
@@ -89,7 +89,7 @@ def average_samples(items: Iterable[Item], fill: float | None) -> dict[Any, floa
     return {question: fmean(one) for question, one in values.items()}
 
 
-def _average(result: Result, items: Iterable[Item], fill: float | None) -> dict[Any, float]:
+def _average(result: Run, items: Iterable[Item], fill: float | None) -> dict[Any, float]:
     """Return what questions count as, whatever their splits: the mean over those in which they count."""
     values: dict[Any, list[float]] = {}
     for place, value in average_samples(items, fill).items():
@@ -97,7 +97,7 @@ def _average(result: Result, items: Iterable[Item], fill: float | None) -> dict[
     return {question: fmean(one) for question, one in values.items()}
 
 
-def _pool(result: Result, rows: Sequence[Score], profile: str) -> Score:
+def _pool(result: Run, rows: Sequence[Score], profile: str) -> Score:
     first = rows[0]
     record, config = first.record, first.key.config
     items = items_of([line for line in result.items if line["config"] == config], first.key.name, profile)
@@ -120,7 +120,7 @@ def _pool(result: Result, rows: Sequence[Score], profile: str) -> Score:
     )
 
 
-def _count(result: Result, items: Sequence[Item], fill: float | None, n_scored: int, n_splits: int) -> Counts:
+def _count(result: Run, items: Sequence[Item], fill: float | None, n_scored: int, n_splits: int) -> Counts:
     reasons: dict[Any, list[str | None]] = {}
     splits: dict[Any, set[str]] = {}
     for item in items:

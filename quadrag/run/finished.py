@@ -11,7 +11,7 @@ from quadrag.errors import QuadragError
 from quadrag.progress import remark
 from quadrag.records import Key, read_jsonl
 from quadrag.results.record import NAME, RunRecord, read_items, read_run
-from quadrag.results.run import Result, read_scores
+from quadrag.results.run import Run, read_scores
 from quadrag.results.status import settle_scores
 from quadrag.spec import NONE
 
@@ -26,7 +26,7 @@ def run_folders(folder: Path) -> list[Path]:
     return sorted(path.parent for path in {*folder.glob(f"*/{NAME}"), *folder.glob(f"*/*/{NAME}")})
 
 
-def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[str, list[Result]]]:
+def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[str, list[Run]]]:
     """Read finished runs back, by folder; a folder of ``--all`` holds several, a sweep such folders.
 
     A run among several that did not finish is named on stderr and left out. What is told of them, as which metrics are
@@ -46,15 +46,15 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
     return read
 
 
-def _place_in_benchmark(result: Result) -> tuple[str, int, bool]:
+def _place_in_benchmark(result: Run) -> tuple[str, int, bool]:
     """Return where a run stands among those of a folder: its config as in its benchmark, without documents last."""
-    run = result.run
+    run = result.record
     configs = [*hub_record(run.benchmark).rows]
     known = configs.index(run.config) if run.config in configs else len(configs)
     return run.benchmark, known, run.retriever == NONE
 
 
-def read_result(folder: Path, profile: str | None = None, run: RunRecord | None = None) -> Result:
+def read_result(folder: Path, profile: str | None = None, run: RunRecord | None = None) -> Run:
     """Read a run back that has scores.
 
     Args:
@@ -69,7 +69,7 @@ def read_result(folder: Path, profile: str | None = None, run: RunRecord | None 
     scores, items = read_scores(folder, run), read_items(folder, run)
     asked, texts = read_asked(folder, run.files.get(QUESTIONS)), _read_texts(folder, run)
     marked = settle_scores(scores, run, items)
-    return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
+    return Run(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
 
 
 def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:
@@ -79,12 +79,12 @@ def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | Non
     return {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
 
 
-def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:
+def refuse_repeated_tasks(name: str, results: Sequence[Run]) -> None:
     """Refuse a folder to be compared that holds a task twice."""
     tasks = Counter(
         # The tables of a paper without a corpus have a task with several retrievers: RGB with documents and without.
         (run.config, split, run.retriever if run.retriever == NONE or not load(run.benchmark).corpus else "")
-        for run in (result.run for result in results)
+        for run in (result.record for result in results)
         for split in run.splits
     )
     for (config, split, _), times in tasks.items():

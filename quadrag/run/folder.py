@@ -47,7 +47,7 @@ class RunFolder:
         scores of answers that are there, what the folder holds is replaced at its end.
         """
         self.path = path
-        self.run = run
+        self.record = run
         self.finished = False
         self.whole = whole or path is None
         self.fresh: float | None = None  # from when on replies count in a run that asks all anew, and was killed
@@ -71,9 +71,9 @@ class RunFolder:
         elif answering and (before.judge is None or before.judged_in_vain):
             self._take_over(before)
             self.redo(STAGES[2:])
-            self.run = replace(self.run, judging=run.judging, judge=run.judge)
-            self.run.verdict, self.run.unread_judge = None, None
-            self.run.notes, self.run.certificates = [], []
+            self.record = replace(self.record, judging=run.judging, judge=run.judge)
+            self.record.verdict, self.record.unread_judge = None, None
+            self.record.notes, self.record.certificates = [], []
         elif any((path / name).exists() and (path / name).stat().st_size for name in (ANSWERING, *STAGES[1:])):
             raise QuadragError(f"{path} holds a run {tell_difference(before, run)}")
         else:  # nothing is answered yet, as after a mistyped model: there is nothing to lose
@@ -81,7 +81,7 @@ class RunFolder:
                 (path / name).unlink(missing_ok=True)
 
     def _take_over(self, before: RunRecord) -> None:
-        self.run = replace(before, spec=self.run.spec)
+        self.record = replace(before, spec=self.record.spec)
         self.finished = before.state == "finished" and all(map(self.stands, {RETRIEVED, ANSWERS, ITEMS, SCORES}))
         if self.finished and self.path:
             self._aside = self.path / ASIDE
@@ -94,12 +94,12 @@ class RunFolder:
     def redo(self, stages: Iterable[str]) -> None:
         """Send stages back to work; of a finished run their files stay until the new ones are there."""
         self.finished = False
-        left = {name: digest for name, digest in self.run.files.items() if name not in set(stages)}
-        self.run = replace(self.run, files=left)
+        left = {name: digest for name, digest in self.record.files.items() if name not in set(stages)}
+        self.record = replace(self.record, files=left)
 
     def refuse_altered(self) -> None:
         """Refuse to write over passages, answers or items that are not as the run wrote them."""
-        known = {**self.run.partial, **self.run.files}
+        known = {**self.record.partial, **self.record.files}
         for stage in STAGES:
             path = None if self.path is None else self.path / stage
             if stage in known and stage != SCORES and path and path.is_file() and known[stage] != sha256(path):
@@ -114,18 +114,18 @@ class RunFolder:
     def stands(self, stage: str) -> bool:
         """Whether a stage is done."""
         place = self.place(stage)
-        return stage in self.run.files and place.is_file() and self.run.files[stage] == sha256(place)
+        return stage in self.record.files and place.is_file() and self.record.files[stage] == sha256(place)
 
     def write(self, stage: str, text: str) -> None:
         """Record a stage's text, then write its file; what was made of another text goes."""
         digest = hashlib.sha256(text.encode()).hexdigest()
-        if self.run.files.get(stage) != digest:
+        if self.record.files.get(stage) != digest:
             for later in STAGES[STAGES.index(stage) + 1 :] if stage in STAGES else ():
-                self.run.files.pop(later, None)
+                self.record.files.pop(later, None)
                 if not self._aside:
                     self.place(later).unlink(missing_ok=True)
-        self.run.files[stage] = digest
-        self.run.partial.pop(stage, None)
+        self.record.files[stage] = digest
+        self.record.partial.pop(stage, None)
         if self._aside:
             self._aside.mkdir(exist_ok=True)
             self.save()
@@ -140,9 +140,9 @@ class RunFolder:
         if self._aside:  # what was finished before stays
             return
         for stage in texts:
-            self.run.files.pop(stage, None)
+            self.record.files.pop(stage, None)
             self.place(stage).unlink(missing_ok=True)
-        self.run.partial |= {stage: hashlib.sha256(text.encode()).hexdigest() for stage, text in texts.items()}
+        self.record.partial |= {stage: hashlib.sha256(text.encode()).hexdigest() for stage, text in texts.items()}
         self.save()
         for stage, text in texts.items():
             write_text(self.place(stage), text)
@@ -174,7 +174,7 @@ class RunFolder:
         """Write `run.json`, which names judges, and where they are, once one has replied or all is scored."""
         if self.path is None or (self.whole and self._aside):
             return
-        run, heard = self.run, self.run.verdict is not None or ITEMS in self.run.files
+        run, heard = self.record, self.record.verdict is not None or ITEMS in self.record.files
         bare = replace(run, spec=run.spec.changed(judges=()), judging={}, judge=None)
         (run if heard else bare).write(self._aside or self.path)
 

@@ -152,7 +152,7 @@ def plan_all(partial: Partial, original: bool = False, trust: Trust | None = Non
     benchmark = load(name_benchmark(partial))
     runs = [
         {"config": config, **({"retriever": retriever} if retriever else {})}
-        for config, retriever in benchmark.campaign(original)
+        for config, retriever in benchmark.paper_runs(original)
     ]
     _refuse_said("--all", benchmark, runs, partial)
     return _plan_among({}, runs, partial, trust)

@@ -21,7 +21,7 @@ from quadrag.spec import RunSpec
 from quadrag.systems.system import Completer
 
 
-def supplied(
+def find_context(
     questions: Sequence[Question], finder: Finder, llm: Completer | None, prompts: Prompts, partial: Path
 ) -> dict[Key, tuple[Passage, ...]]:
     """Return the passages of every question as a benchmark's own finder finds them.
@@ -69,7 +69,7 @@ def retrieve(
     For an estimate no large corpus is indexed.
     """
     if corpus is None:
-        shown = task.retriever == load(task.benchmark).supplied
+        shown = task.retriever == load(task.benchmark).default_context
         return {question.key: question.passages if shown else () for question in questions}, {}
     from quadrag.retrieval.search import Search, find_or_stand_in
 

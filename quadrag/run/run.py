@@ -28,7 +28,7 @@ from quadrag.provenance import Provenance, join
 from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
 from quadrag.results.items import find_short
 from quadrag.results.record import RunRecord
-from quadrag.results.run import Asked, Result
+from quadrag.results.run import Asked, Run
 from quadrag.results.status import settle_scores
 from quadrag.scoring.drive import DeadJudge, score_text
 from quadrag.scoring.judging import Scored, check_models, count_verdicts, score_answers
@@ -75,7 +75,7 @@ class Loaded:
 
 def run(
     spec: RunSpec, policy: CallPolicy, models: Models, out: Path | None, alone: bool = True, since: float | None = None
-) -> Result:
+) -> Run:
     """Do a run, or go on with what its folder holds.
 
     Args:
@@ -111,7 +111,7 @@ def run(
             raise
 
 
-def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy) -> Result:
+def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy) -> Run:
     """Do the stages that are not done."""
     started, before, again = time.time(), models.spent(), folder.was_finished
     asked = begin(folder, loaded, policy)
@@ -131,13 +131,13 @@ def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy)
     if scored.dead and again and not models.dead_judge:
         raise DeadJudge(f"{scored.stopped}; the answers are kept in {folder.path}: do it again with a judge that does")
     summarise(folder, models, generated, answers, scored, started)
-    folder.run.usage = _show_moments(models.spent_since(before))
-    marked = settle_scores(scored.scores, folder.run, scored.items)
-    if not (folder.run.stopped and again):
+    folder.record.usage = _show_moments(models.spent_since(before))
+    marked = settle_scores(scored.scores, folder.record, scored.items)
+    if not (folder.record.stopped and again):
         folder.commit()
     texts = {(one.key, one.sample): one.answer for one in generated.answers}
-    run = folder.run
-    return Result(run, marked, scored.items, stopped=run.stopped, asked=asked, folder=folder.path, texts=texts)
+    run = folder.record
+    return Run(run, marked, scored.items, stopped=run.stopped, asked=asked, folder=folder.path, texts=texts)
 
 
 def require_entity_llm(entity_llm: Completer | None, answering: Completer | None, spec: RunSpec) -> None:
@@ -233,7 +233,7 @@ def _plain(value: dict[str, Any]) -> dict[str, Any]:
 
 def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | None) -> None:
     """Send stages back to work whose calls failed, or whose replies are asked for again."""
-    record, system = folder.run, models.system
+    record, system = folder.record, models.system
     made_by_models = RETRIEVED if "entities" in record.found else ANSWERS
     to_the_end = record.unread_judge and policy.max_failed == 1
     if policy.fresh:
@@ -242,7 +242,7 @@ def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | 
             folder.redo(STAGES[STAGES.index(made_by_models) :])
             if folder.fresh != since:
                 folder.place(ANSWERING).unlink(missing_ok=True)
-            folder.run.fresh = since
+            folder.record.fresh = since
     elif set(policy.retry) - {FAILED}:
         # Of what is no model no reply is kept that could be bad.
         folder.redo(STAGES[STAGES.index(made_by_models if system.asks_models else VERDICTS) :])
@@ -253,13 +253,13 @@ def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | 
     elif record.failed_verdicts or to_the_end:
         folder.redo(STAGES[2:])
     if models.ledger:
-        models.ledger.since = folder.run.fresh or 0.0
+        models.ledger.since = folder.record.fresh or 0.0
 
 
-def show_again(folder: RunFolder, policy: CallPolicy) -> Result:
+def show_again(folder: RunFolder, policy: CallPolicy) -> Run:
     """Read a finished run back; how many items may fail, and its certificates, are as the command says."""
     assert folder.path is not None
-    record = folder.run
+    record = folder.record
     before = record.max_failed, record.certificates
     record.max_failed = policy.max_failed
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
@@ -271,7 +271,7 @@ def show_again(folder: RunFolder, policy: CallPolicy) -> Result:
 
 def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, Asked]:
     """Note that the run is at work, and keep what is known of its questions."""
-    record, spec = folder.run, loaded.work.task
+    record, spec = folder.record, loaded.work.task
     record.state, record.stopped = "running", None
     record.command, record.versions = list(policy.command), dict(_versions())
     record.source, record.provenance, record.held = loaded.source, loaded.provenance.value, loaded.held
@@ -288,13 +288,13 @@ def retrieve(folder: RunFolder, loaded: Loaded, models: Models) -> Mapping[Key, 
         if loaded.finder is not None:
             partial = folder.place(PARTIAL)
             llm = models.entity_llm or models.system.completer
-            passages = passages_of.supplied(loaded.questions, loaded.finder, llm, loaded.work.prompts, partial)
+            passages = passages_of.find_context(loaded.questions, loaded.finder, llm, loaded.work.prompts, partial)
             facts = loaded.finder.found
         else:
             passages, facts = passages_of.retrieve(
                 loaded.questions, loaded.work.task, loaded.corpus, models.policy.estimate
             )
-        folder.run.found = dict(facts)
+        folder.record.found = dict(facts)
         folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, passages)))
         folder.place(PARTIAL).unlink(missing_ok=True)
     return passages_of.read(folder.place(RETRIEVED), loaded.questions)
@@ -306,7 +306,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
     Raises:
         BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
     """
-    system, record, spec = models.system, folder.run, loaded.work.task
+    system, record, spec = models.system, folder.record, loaded.work.task
     made = (RETRIEVED, ANSWERS) if system.finds_passages else (ANSWERS,)
     if all(map(folder.stands, made)):
         return Generated(read_answers(folder.place(ANSWERS)))
@@ -347,7 +347,7 @@ def score(
         return score_answers(models, loaded.work.benchmark, loaded.questions, answers, spec, stopped, shown)
     benchmark = load(spec.benchmark)
     scored, evidence = score_service(models, benchmark, loaded.questions, answers, spec, passages)
-    folder.run.service = asdict(evidence)
+    folder.record.service = asdict(evidence)
     return scored
 
 
@@ -360,7 +360,7 @@ def summarise(
     started: float,
 ) -> None:
     """Write items and scores, and note what the run came to."""
-    record, stopped = folder.run, scored.stopped
+    record, stopped = folder.record, scored.stopped
     scored.tell(record)
     if stopped and record.dead_judge:
         kept = f"; the answers are kept in {folder.path}" if folder.path else ""

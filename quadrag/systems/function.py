@@ -72,7 +72,7 @@ class Function(System):
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Take a task on; where the benchmark brings no passages, as what finds them; see `System.take`."""
-        self.finds_passages = benchmark.supplied is None and not self.wants_pages
+        self.finds_passages = benchmark.default_context is None and not self.wants_pages
         if self.finds_passages:
             return take_served(benchmark, task)
         return replace(super().take(benchmark, task), prompts=load_service_prompts(task.benchmark))

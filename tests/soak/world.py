@@ -22,7 +22,7 @@ import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
 from quadrag.chat import calls
 from quadrag.baselines.judges import ask
 from quadrag.baselines.construct import construct
-from quadrag.baselines.runs import campaign, run
+from quadrag.run import run, sweep
 from quadrag.cli import main
 """
 # As `quadrag` would be started in that folder, with its output in files.

@@ -123,8 +123,8 @@ def print_results(
         print_tables(arguments, grids, verbose=arguments.verbose)
         return
     groups = [
-        [result for result in results if result.run.benchmark == name]
-        for name in dict.fromkeys(result.run.benchmark for result in results)
+        [result for result in results if result.record.benchmark == name]
+        for name in dict.fromkeys(result.record.benchmark for result in results)
     ]
     described = [describe_results(group, options.profiles(arguments), folder) for group in groups]
     write(dumps(described if len(described) > 1 else described[0]), file=stdout)
@@ -177,11 +177,11 @@ def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[
     """
     from quadrag.reporting.messages import say_invalid
 
-    failures = [f"{place}: {why}" for result in results for place, why in result.run.failures.items()]
-    unread = sum(result.run.failed_verdicts for result in results)
+    failures = [f"{place}: {why}" for result in results for place, why in result.record.failures.items()]
+    unread = sum(result.record.failed_verdicts for result in results)
     stopped = [result.stopped for result in results if result.stopped]
-    invalid = [line for result in results if not result.run.dead_judge for line in say_invalid(result.run)]
-    if stopped and (arguments.json or not any(result.run.dead_judge for result in results)):
+    invalid = [line for result in results if not result.record.dead_judge for line in say_invalid(result.record)]
+    if stopped and (arguments.json or not any(result.record.dead_judge for result in results)):
         say(stopped[0])
     elif failures:
         write(f"answers that failed: {len(failures)}, first {one_line(failures[0])}; run again to ask again")

@@ -16,7 +16,7 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
 from quadrag.records import dumps
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import PROFILES, Result
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import record_of
 
 from ..messages import ENGLISH, say
@@ -70,7 +70,7 @@ def _pack(value: Any) -> str:
 
 
 def collect_answers(
-    runs: Sequence[tuple[str, Sequence[Result]]],
+    runs: Sequence[tuple[str, Sequence[Run]]],
     words: Mapping[str, str],
     profile: str = PROFILES[0],
     labels: str = ENGLISH,
@@ -99,7 +99,7 @@ def collect_answers(
                 answers.notes.append(Note(NoteCode.ANSWERS_HIDDEN, {"kind": "unread", "why": str(error)}))
                 continue
             for item in reader.select()[:share]:
-                place = (reader.run.benchmark, *item.question.key, str(item.sample), folder)
+                place = (reader.record.benchmark, *item.question.key, str(item.sample), folder)
                 shown.setdefault(place, [None] * len(runs))[at] = item
             read[at].append(reader)
             if len(result.items) > share:
@@ -121,17 +121,17 @@ def collect_answers(
     return answers
 
 
-def _name_folders(results: Sequence[Result]) -> list[str]:
+def _name_folders(results: Sequence[Run]) -> list[str]:
     """Return what tells the results of a folder apart where a config's split was run several times, "" elsewhere."""
-    times = Counter((result.run.config, split) for result in results for split in result.run.splits)
+    times = Counter((result.record.config, split) for result in results for split in result.record.splits)
     again = max(times.values(), default=0) > 1
     return name_runs([str(result.folder) for result in results]) if again else [""] * len(results)
 
 
 def _order_metrics(read: Sequence[Sequence[RunReader]]) -> dict[str, dict[str, str]]:
     """Return the metrics of each benchmark with their labels; the first is the one that is chosen."""
-    benchmarks = dict.fromkeys(reader.run.benchmark for run in read for reader in run)
-    own = {name: [[one for one in run if one.run.benchmark == name] for run in read] for name in benchmarks}
+    benchmarks = dict.fromkeys(reader.record.benchmark for run in read for reader in run)
+    own = {name: [[one for one in run if one.record.benchmark == name] for run in read] for name in benchmarks}
     return {name: name_together(order_metrics([run for run in runs if run])) for name, runs in own.items()}
 
 

@@ -18,7 +18,7 @@ import yaml
 from quadrag.provenance import Provenance
 from quadrag.records import write_text
 from quadrag.results.note import Level, Note
-from quadrag.results.run import PROFILES, Result, own_profile
+from quadrag.results.run import PROFILES, Run, own_profile
 
 from ..charts.forms import draw_grid
 from ..facts import list_facts
@@ -35,7 +35,7 @@ HERE = Path(__file__).parent
 SCRIPTS = ("parts.js", "viewer.js")  # one script, in this order
 _MOST = 4  # names of one kind in a title
 
-Runs = Sequence[tuple[str, Sequence[Result]]]
+Runs = Sequence[tuple[str, Sequence[Run]]]
 
 
 def write_page(
@@ -68,7 +68,7 @@ def write_page(
         blocks=answers.pack(),
         labels=labels,
         names=columns,
-        made_up=all(result.run.whose is Provenance.SAMPLE for result in results),
+        made_up=all(result.record.whose is Provenance.SAMPLE for result in results),
     )
     write_text(path, page)
 
@@ -156,7 +156,7 @@ def name_page(runs: Runs, words: Mapping[str, str]) -> str:
         names = list(dict.fromkeys(values))
         return words["comma"].join(names) if len(names) <= _MOST else words[what].replace("{0}", str(len(names)))
 
-    records = [result.run for _, results in runs for result in results]
+    records = [result.record for _, results in runs for result in results]
     benchmarks = few("benchmarks", (run.benchmark for run in records))
     configs = few("configs", (run.config for run in records))
     systems = few("systems", map(name_model, records))

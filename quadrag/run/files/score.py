@@ -40,10 +40,10 @@ class AnswersFile(System):
         benchmark = load(spec.benchmark)
         unsaid = spec.retriever == UNKNOWN or not (benchmark.corpus or benchmark.options)
         given = any(read_passages(*line) for line in self._rows)
-        self.finds_passages = given and unsaid and benchmark.supplied is None
+        self.finds_passages = given and unsaid and benchmark.default_context is None
         self.parameters = {"contract": "file"} if self.finds_passages else {}
         unread = {name: None for _, row in self._rows for name, value in row.items() if isinstance(value, list)}
-        if unread and not given and benchmark.supplied is None:
+        if unread and not given and benchmark.default_context is None:
             shown = one_line(", ".join(map(repr, unread)), 60)
             remark(f"not read of {path}: {shown}; what was found belongs under 'passages'")
         self._generated = Generated([])

@@ -10,7 +10,7 @@ from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
 from quadrag.records import Passage, document_id, read_jsonl
 
-TASKS = [config for config, _ in crud_rag.campaign()]
+TASKS = [config for config, _ in crud_rag.paper_runs()]
 
 
 def questions(config, **options):

@@ -10,7 +10,7 @@ from quadrag.benchmark import load
 from quadrag.data.builders import open_builder, rows
 from quadrag.reporting.names import name_model
 from quadrag.reporting.published import read_published
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.score import Score
 from quadrag.spec import Replica
 
@@ -83,7 +83,7 @@ def run(llm: str = "Qwen/Qwen2.5-72B-Instruct", retriever: str = "dense", embedd
     run = record_of("omnieval", "all", ["auto"], retriever, llm, retrieval=searched, source="here")
     metrics = {row.key: row.module for row in read_published("omnieval")}
     scores = [score("all", 0.25, key, metric=metrics[key], **more) for key in KEYS]
-    return Result(run, scores, [])
+    return Run(run, scores, [])
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_runs_stand_under_the_table_that_varies_what_they_vary(runs, table):
     ours = [line.label for line in grid.lines if line.label.endswith("(ours)")]
     assert len(ours) == len(runs)
     for label, result in zip(ours, runs, strict=True):
-        inputs = result.run
+        inputs = result.record
         how = {"none": "alone", "dense": (inputs.retrieval or {}).get("embedding")}
         assert label == f"{name_model(inputs)} {how.get(inputs.retriever, inputs.retriever)} (ours)"
 
@@ -120,7 +120,7 @@ def test_runs_stand_under_the_table_that_varies_what_they_vary(runs, table):
 )
 def test_a_run_of_a_recipe_stands_right_under_its_row(recipe, named, row):
     ours, other = run(), run("Qwen/Qwen2.5-7B-Instruct", retriever="bm25")
-    ours.run.spec = ours.run.spec.changed(replica=Replica(recipe=f"omnieval-{recipe}", row=named))
+    ours.record.spec = ours.record.spec.changed(replica=Replica(recipe=f"omnieval-{recipe}", row=named))
     (grid,) = tabulate([other, ours], ["official"])
     lines = [line for line in grid.lines if not line.label.startswith("  ")]
     at = [line.label for line in lines].index(row)

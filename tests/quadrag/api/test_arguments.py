@@ -73,7 +73,7 @@ def test_every_judging_argument_reaches_the_judge(tmp_path, monkeypatch):
     with ChatServer(models=["j"]) as server:
         found = measure(lambda one: "x", *CRAG, judge=f"{server.url}#j", out="mine", limit=3, **values)
         (body, *_) = server.bodies
-    inputs = found.result.run
+    inputs = found.result.record
     assert body["response_format"] == {"type": "json_object"} and body["max_tokens"] == 64 and Path("L").exists()
     assert (found.valid, inputs.services, inputs.judge) == (True, {"judge": "here"}, "here")
 

@@ -172,7 +172,7 @@ def test_of_an_exception_the_line_of_the_users_function_is_kept():
     def raising(question):
         return json.loads(helper(question))
 
-    (why, *_) = measure(raising, limit=7).result.run.failures.values()
+    (why, *_) = measure(raising, limit=7).result.record.failures.values()
     assert why.startswith("ValueError: no luck with ") and " (helper, test_functions.py:" in why
 
 

@@ -56,7 +56,7 @@ def test_the_groups_are_the_configs_of_the_papers_tables(written):
         names = [name for each in members for name in (each["task"] if isinstance(each, dict) else [each])]
         asked = {written[name]["dataset_name"] for name in names}
         # CRAG's model alone is asked the same questions without pages.
-        assert asked == {config for config, _ in load(benchmark).campaign(False)} | (
+        assert asked == {config for config, _ in load(benchmark).paper_runs(False)} | (
             {"qa"} & {*catalogue.configs(benchmark)}
         )
     within = {group["group"]: group["task"] for group in groups["quadrag_rgb"]["task"]}

@@ -152,7 +152,7 @@ def test_commands_code_and_options_of_the_card_hold(benchmark):
     shown = table(region(benchmark, "options")) if options else []
     assert [cells[0].strip("`") for cells in shown] == list(options)
     conditions = Conditions("bm25", {"gold": "test"}, top_k=5)
-    campaign = [config for config, _ in load(benchmark).campaign()]
+    campaign = [config for config, _ in load(benchmark).paper_runs()]
     used = {metric.module for config in campaign for metric in load(benchmark).metrics(config, conditions)}
     section = body.split("## Metrics and baselines\n")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", section)) == used

@@ -224,7 +224,7 @@ def test_tasks_are_of_the_hubs_form_the_catalogue_and_the_papers(benchmark):
     for one in hub_record(benchmark).headlines:
         assert any(fnmatchcase(name, one.configs) for name in configs)
     # Every config that a table of the paper needs has a task, and every task one of Inspect's.
-    tabled = {name for original in (False, True) for name, _ in module.campaign(original)}
+    tabled = {name for original in (False, True) for name, _ in module.paper_runs(original)}
     assert tabled <= {task.config for task in tasks} <= {*list_configs(benchmark)}
 
 

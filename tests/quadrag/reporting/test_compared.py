@@ -18,20 +18,20 @@ from quadrag.reporting.names import name_runs
 from quadrag.reporting.tables import merge_runs
 from quadrag.results.compare import Difference, Reason, compare, find_doubt, list_gains
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.stats import Interval
 
 JUDGED = "ragquesteval.precision"
 HIGH = {"metric": "rgb_accuracy", "key": "accuracy"}
 
 
-def differences(*runs: Result, **more: Any) -> dict[str, Difference]:
+def differences(*runs: Run, **more: Any) -> dict[str, Difference]:
     """The differences of a second run by split and key."""
     found = compare(runs[0], runs[1:], **more).differences
     return {f"{one.place[1]}/{one.place[3]}": one for one in found}
 
 
-def notes(*runs: Result) -> dict[NoteCode, Note]:
+def notes(*runs: Run) -> dict[NoteCode, Note]:
     named = [(name, one) for name, one in zip("ABC", runs, strict=False)]
     return {note.code: note for note in tabulate_comparison(named).notes if isinstance(note, Note)}
 
@@ -71,7 +71,7 @@ def test_each_verdict(first: Any, second: Any, metric: str, key: str, wanted: An
 def test_holms_rule_counts_what_mirrors_once_and_neither_ties_nor_lengths() -> None:
     wrong = [-1] * 20
 
-    def times(first: Result, *others: Result) -> set[int]:
+    def times(first: Run, *others: Run) -> set[int]:
         return {round(one.pair.decisive / one.pair.p) for one in compare(first, others).differences if one.pair}
 
     assert times(graded(wrong), graded([1] * 6 + wrong[6:])) == {1}, "one question asked thrice"
@@ -199,12 +199,12 @@ def test_much_longer_answers_are_noted_where_a_metric_rises_with_them(lengths, v
 
 def judged(
     value: float, text: str = "A", judge: str | None = "m", service: str | None = None, prompt: str | None = None
-) -> Result:
+) -> Run:
     """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
     metrics = (run([value] * 40, metric="ragquesteval", key="precision", text=text), run([value] * 40))
     found = together(*metrics)
     judging = {"judges": [{"model": judge, "service": service, "parameters": {}}], "prompt": prompt} if judge else {}
-    found.run = replace(found.run, judge=judge, judging=judging)
+    found.record = replace(found.record, judge=judge, judging=judging)
     return found
 
 
@@ -223,7 +223,7 @@ HERE, THERE = "http://a/v1", "http://b/v1"
         (judged(0.1), None),
     ],
 )
-def test_verdicts_that_do_not_tell_which_answers_are_better(second: Result, why: Reason | None) -> None:
+def test_verdicts_that_do_not_tell_which_answers_are_better(second: Run, why: Reason | None) -> None:
     found = differences(judged(0.1, service=HERE), second)
     assert found["test/precision"].reason == why and bool(found["test/precision"].pair) == (why is None)
     same = second.items == judged(0.1).items
@@ -237,17 +237,17 @@ def odd(code: str, key: str) -> dict[str, Any]:
 
 def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
     constant, other = judged(0.9, "B"), judged(0.1)
-    constant.run.notes = [odd("judge_constant", JUDGED)]
+    constant.record.notes = [odd("judge_constant", JUDGED)]
     assert find_doubt(other, constant, JUDGED) is find_doubt(constant, constant, JUDGED) is Reason.JUDGE_CONSTANT
     other.items[0][JUDGED] = {"official": 0.9}
     assert find_doubt(other, constant, JUDGED) is None, "a judge that says more than one thing may be right each time"
     other.items[0][JUDGED]["ruled"] = ["official"]
     assert find_doubt(other, constant, JUDGED), "a rule said so"
-    constant.run.notes = [odd("judge_constant", "error_detection.error_detection_judged")]
+    constant.record.notes = [odd("judge_constant", "error_detection.error_detection_judged")]
     assert find_doubt(constant, constant, "error_detection.error_correction"), "what there is to correct it said"
     assert find_doubt(constant, constant, "error_detection.error_detection") is None, "that is by a phrase"
     doubtful = judged(0.9, "C")
-    doubtful.run.notes = [odd("judge_doubtful", JUDGED)]
+    doubtful.record.notes = [odd("judge_doubtful", JUDGED)]
     assert find_doubt(judged(0.1), doubtful, JUDGED) is Reason.JUDGE_DOUBTFUL
 
 

@@ -16,7 +16,7 @@ from quadrag.reporting.table import Cell, Grid, Line
 from quadrag.reporting.text import print_grids
 from quadrag.results.check import check_lacking
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.score import Score
 from quadrag.stats import Interval, Pair
 
@@ -165,7 +165,7 @@ def part(place: str, key: str = "accuracy", n: int = 5, **more: Any) -> Score:
 
 
 def slices(*scores: Score) -> list[Grid]:
-    return slice_grids(Result(record_of("crag", "task_1_2", ["test"], "none", "m"), [*scores], []), "official")
+    return slice_grids(Run(record_of("crag", "task_1_2", ["test"], "none", "m"), [*scores], []), "official")
 
 
 def test_the_groups_of_a_grouping_stand_together_with_their_sizes():

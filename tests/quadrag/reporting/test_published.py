@@ -175,7 +175,7 @@ def test_crud_rag_has_a_recipe_for_each_printed_row():
     seen = set()
     for name, recipe in found.items():
         assert name.startswith(f"crud_rag-table{recipe['published']['table']}-")
-        assert [run["config"] for run in recipe["runs"]] == [config for config, _ in load("crud_rag").campaign()]
+        assert [run["config"] for run in recipe["runs"]] == [config for config, _ in load("crud_rag").paper_runs()]
         varies = SWEEPS[str(recipe["published"]["table"])][1]
         rows = [
             row

@@ -17,7 +17,7 @@ from quadrag.paths import room
 from quadrag.reporting.replicas import list_reasons
 from quadrag.reporting.settings import compare_settings, find_settings
 from quadrag.reporting.tables import tabulate_paper
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.run.finished import read_result
 from quadrag.run.plan import plan_recipe, read_recipe, recipes
 from quadrag.spec import merge
@@ -44,30 +44,30 @@ def run(shared_cli: Any) -> Iterator[Callable[..., Any]]:
         yield make
 
 
-def read_as_whole(folder: Path) -> list[Result]:
+def read_as_whole(folder: Path) -> list[Run]:
     """Read the runs of a folder as they would be over all of the authors' own questions."""
     results = [read_result(path.parent) for path in sorted(folder.glob("*/run.json"))]
     for result in results:
-        result.run.provenance, result.run.coverage = "authors", None
-        result.run.spec = result.run.spec.changed(limit=None)
-        rows = hub_record("rgb").rows[result.run.config]
+        result.record.provenance, result.record.coverage = "authors", None
+        result.record.spec = result.record.spec.changed(limit=None)
+        rows = hub_record("rgb").rows[result.record.config]
         line = result.items[0]
         result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number or 0)]
     return results
 
 
-def change_replica(result: Result, **values: Any) -> None:
+def change_replica(result: Run, **values: Any) -> None:
     """Let a run's recipe say other things."""
-    replica = result.run.spec.replica
+    replica = result.record.spec.replica
     assert replica is not None
-    result.run.spec = result.run.spec.changed(replica=replica.model_copy(update=values))
+    result.record.spec = result.record.spec.changed(replica=replica.model_copy(update=values))
 
 
-def change_system(result: Result, **values: Any) -> None:
-    result.run.digests["system"] |= values
+def change_system(result: Run, **values: Any) -> None:
+    result.record.digests["system"] |= values
 
 
-def marked(results: list[Result], profile: str = "official") -> list[str]:
+def marked(results: list[Run], profile: str = "official") -> list[str]:
     """The printed rows that are marked."""
     lines = tabulate_paper("rgb", results, [profile])[0].lines
     return [line.label for line in lines if line.label.endswith(("<", "~"))]
@@ -91,17 +91,17 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
             lambda one: change_replica(one, changed={"seed": (1, None)}),
             {"kind": "setting", "name": "seed", "own": 1, "row": "none"},
         ),
-        (lambda one: one.run.given.append("answers.jsonl"), {"kind": "files", "files": ["answers.jsonl"]}),
+        (lambda one: one.record.given.append("answers.jsonl"), {"kind": "files", "files": ["answers.jsonl"]}),
         (
-            lambda one: one.run.digests["splits"].append("mine"),
+            lambda one: one.record.digests["splits"].append("mine"),
             {"kind": "setting", "name": "split", "own": ["mine"], "row": ["test"]},
         ),
-        (lambda one: setattr(one.run, "provenance", "own"), {"kind": "data_own"}),
-        (lambda one: setattr(one.run, "provenance", "unverified"), {"kind": "data_unverified"}),
-        (lambda one: setattr(one.run, "provenance", "partial"), {"kind": "data_partial"}),
+        (lambda one: setattr(one.record, "provenance", "own"), {"kind": "data_own"}),
+        (lambda one: setattr(one.record, "provenance", "unverified"), {"kind": "data_unverified"}),
+        (lambda one: setattr(one.record, "provenance", "partial"), {"kind": "data_partial"}),
         (lambda one: one.items.pop(), {"kind": "questions", "done": "99", "total": "100"}),
-        (lambda one: setattr(one.run, "stopped", "dead"), {"kind": "stopped"}),
-        (lambda one: one.run.notes.append(note_lost(one.run.config, "test", REJECTED)), {"kind": "invalid"}),
+        (lambda one: setattr(one.record, "stopped", "dead"), {"kind": "stopped"}),
+        (lambda one: one.record.notes.append(note_lost(one.record.config, "test", REJECTED)), {"kind": "invalid"}),
         (lambda one: change_replica(one, runs=3), {"kind": "runs", "done": 2, "total": 3}),
     ],
 )

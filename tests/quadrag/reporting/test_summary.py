@@ -24,7 +24,7 @@ from quadrag.reporting.json_report import describe_results
 from quadrag.reporting.run_tables import summary, tabulate_scores
 from quadrag.reporting.tables import tabulate, tabulate_paper
 from quadrag.reporting.text import print_grids
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.results.score import Counts, Score, ScoreKey
 from quadrag.results.selection import MOST, pick_headlines
 from quadrag.run.finished import read_runs
@@ -193,7 +193,7 @@ def test_the_papers_tables_fit_into_80_columns(campaign: Path, cli: Any, capsys:
     assert titles == ["Table 1", "Table 3", "Table 5", "Table 7"]
     results = [result for _, parts in read_runs([campaign]) for result in parts]
     for result in results:
-        result.run.digests["system"]["model"] = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
+        result.record.digests["system"]["model"] = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
     print_grids(tabulate_paper("rgb", results))
     for text in (shown, capsys.readouterr().out):
         assert widest(text) <= 80 and "…" not in text and "96.33" in text and "67.68?" in text
@@ -226,11 +226,11 @@ def test_runs_of_different_benchmarks_are_not_compared(cli: Any) -> None:
 
 def test_facts_leave_out_what_is_not_known_and_a_page_has_all_tables(campaign: Path) -> None:
     inputs = record_of(benchmark="rgb", config="noise_robustness_en", splits=["x"], retriever="own", llm="m")
-    names = {name for name, _ in list_facts([Result(inputs, [], [])])}
+    names = {name for name, _ in list_facts([Run(inputs, [], [])])}
     assert names.isdisjoint({"run", "cost", "latency"}) and "model" in names
     results = [result for _, parts in read_runs([campaign]) for result in parts]
     assert len(tabulate([("all", results)], page=True)) == 4
-    [one] = [replace(one) for one in results if one.run.config == "noise_robustness_en"]
+    [one] = [replace(one) for one in results if one.record.config == "noise_robustness_en"]
     assert tabulate([("one", [one])], page=True)[0].title.startswith("rgb noise_robustness_en, ")
 
 
@@ -244,7 +244,7 @@ def test_no_printed_value_stands_in_the_papers_table_beside_what_is_marked() -> 
     for marked in (False, True):
         if marked:
             scores[0] = discredit(scores[0])
-        (grid,) = tabulate_paper("crag", [Result(inputs, scores, [])], ["official"])
+        (grid,) = tabulate_paper("crag", [Run(inputs, scores, [])], ["official"])
         line = next(line for line in grid.lines if line.kind == "published")
         printed.append([line.cells[at].text for at in (0, 2)])
     (accuracy, missing), beside = printed

@@ -16,7 +16,7 @@ CALLS, CONCURRENCY = 240, 4
 IMPORTS = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
 from quadrag.chat import calls
-from quadrag.baselines.runs import campaign, run
+from quadrag.run import run, sweep
 from quadrag.cli import main
 """
 

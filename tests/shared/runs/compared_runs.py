@@ -9,7 +9,7 @@ import numpy as np
 from specs import record_of
 
 from quadrag.benchmark import Stratum
-from quadrag.results.run import Asked, Result
+from quadrag.results.run import Asked, Run
 from quadrag.results.score import Score, Status
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
@@ -24,7 +24,7 @@ def run(
     asked: Mapping[Any, Asked] | None = None,
     corrected: float | None = None,
     text: str = "",
-) -> Result:
+) -> Run:
     inputs = record_of(
         benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m", provenance="authors"
     )
@@ -43,15 +43,15 @@ def run(
         if value is not None
     ]
     texts = {(("qa_1doc", "test", str(i)), 0): f"{text}{i}" for i in range(len(values)) if text}
-    return Result(inputs, [*map(Score.from_row, rows)], items, asked=asked or {}, texts=texts)
+    return Run(inputs, [*map(Score.from_row, rows)], items, asked=asked or {}, texts=texts)
 
 
-def together(*parts: Result) -> Result:
+def together(*parts: Run) -> Run:
     items = [dict(ChainMap(*rows)) for rows in zip(*(part.items for part in parts), strict=True)]
-    return Result(parts[0].run, [row for part in parts for row in part.scores], items, texts=parts[0].texts)
+    return Run(parts[0].record, [row for part in parts for row in part.scores], items, texts=parts[0].texts)
 
 
-def graded(grades: Sequence[int]) -> Result:
+def graded(grades: Sequence[int]) -> Run:
     measured = {
         "accuracy": [float(grade == 1) for grade in grades],
         "hallucination": [float(grade == -1) for grade in grades],
@@ -60,7 +60,7 @@ def graded(grades: Sequence[int]) -> Result:
     return together(*(run(values, metric="truthfulness", key=key) for key, values in measured.items()))
 
 
-def fail(result: Result) -> Result:
+def fail(result: Run) -> Run:
     for item in result.items:
         for entry in item.values():
             if isinstance(entry, dict) and entry["official"] is None:
@@ -80,13 +80,13 @@ def note_lost(config: str, split: str, name: str) -> dict[str, Any]:
     return {"code": "invalid", "params": {**place, **counts, **cause}}
 
 
-def lose(result: Result, split: str, key: str) -> Result:
+def lose(result: Run, split: str, key: str) -> Run:
     """Make a score of a split invalid under both profiles."""
     lost = [score for score in result.scores if (score.key.split, score.key.key) == (split, key)]
     nothing = {"status": Status.INVALID, "reason": "failed", "value": None, "interval": None}
     scores = [replace(score, **nothing) if score in lost else score for score in result.scores]
-    notes = [*result.run.notes, note_lost(lost[0].key.config, split, lost[0].key.name)]
-    return replace(result, scores=scores, run=replace(result.run, notes=notes))
+    notes = [*result.record.notes, note_lost(lost[0].key.config, split, lost[0].key.name)]
+    return replace(result, scores=scores, record=replace(result.record, notes=notes))
 
 
 def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = None) -> dict[Any, Asked]:
@@ -98,7 +98,7 @@ def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = No
     return found
 
 
-def run_splits(values: Mapping[str, Sequence[float | None]]) -> Result:
+def run_splits(values: Mapping[str, Sequence[float | None]]) -> Run:
     inputs = record_of(benchmark="rgb", config="noise_robustness_en", splits=[*values], retriever="bm25", llm="m")
     items, rows, asked = [], [], {}
     for split, here in values.items():
@@ -115,4 +115,4 @@ def run_splits(values: Mapping[str, Sequence[float | None]]) -> Result:
             | {"signature": "s"}
             for profile in ("official", "corrected")
         ]
-    return Result(inputs, [*map(Score.from_row, rows)], items, asked=asked)
+    return Run(inputs, [*map(Score.from_row, rows)], items, asked=asked)

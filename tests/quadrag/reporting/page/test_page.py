@@ -121,8 +121,8 @@ def test_a_title_counts_what_it_cannot_name(campaign):
     [(_, [result])] = read_runs([campaign / "noise_robustness_en"])
 
     def named(*models):
-        records = [name_llm(result.run, model) for model in models]
-        runs = [(f"f{n}", [replace(result, run=one)]) for n, one in enumerate(records)]
+        records = [name_llm(result.record, model) for model in models]
+        runs = [(f"f{n}", [replace(result, record=one)]) for n, one in enumerate(records)]
         return name_page(runs, read_words("en")).split("noise_robustness_en, ")[1].rpartition(", ")[0]
 
     assert named("m") == "m" and named("m", "m") == "f0, f1" and named(*["m"] * 24) == "24 runs"

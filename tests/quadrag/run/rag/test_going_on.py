@@ -30,7 +30,7 @@ def test_failures_are_unscored_in_both_parts_and_the_next_run_asks_them_again(ru
     states = [row["state"] for row in lines("r/answers.jsonl")]
     assert states == ["api_error", *["unparsable"] * 3, *["ok"] * 4]
     assert [bool(row["passages"]) for row in lines("r/retrieved.jsonl")] == [False] * 4 + [True] * 4
-    assert len(first.run.failures) == 4 and any("reply" in why for why in first.run.failures.values())
+    assert len(first.record.failures) == 4 and any("reply" in why for why in first.record.failures.values())
     for row in (values(first)["crud_overlap", "rouge_l"], ranking(first)["mrr"]):
         assert row["unscored"] == {"api_error": 1, "unparsable": 3} and (row["n_total"], row["n_scored"]) == (8, 4)
     kept = json.loads(Path("r/scores.json").read_text(encoding="utf-8"))
@@ -39,7 +39,7 @@ def test_failures_are_unscored_in_both_parts_and_the_next_run_asks_them_again(ru
     server.rules.clear()
     requests = server.requests
     second = run(server.url)
-    assert server.requests - requests == 4 and not second.run.failures
+    assert server.requests - requests == 4 and not second.record.failures
     assert stages(Path("r")) == stages(Path("undisturbed"))
 
 
@@ -56,10 +56,10 @@ def test_a_service_that_dies_on_failed_calls_leaves_the_finished_run(run, server
 KILLED = """
 import sys
 from pathlib import Path
-from quadrag.baselines.core.spec import CallPolicy, RunSpec
-from quadrag.baselines.runs.models import Models
-from quadrag.baselines.runs.run import run
-from quadrag.baselines.systems.service import RagService
+from quadrag.spec import CallPolicy, RunSpec
+from quadrag.run.models import Models
+from quadrag.run.run import run
+from quadrag.systems.service import RagService
 from quadrag.chat.ledger import Ledger
 
 with Ledger("L") as ledger:
@@ -83,6 +83,6 @@ def test_a_killed_run_goes_on_where_it_was(run, server, stages, tmp_path, enviro
     asked, server.latency = server.requests - before, 0.0
     assert 4 <= asked < 8
     result = run(server.url)
-    assert result.run.usage["llm"]["cached"] >= asked - 1
+    assert result.record.usage["llm"]["cached"] >= asked - 1
     assert server.requests - before <= 8 + 1, "at most the call in flight is repeated"
     assert stages(Path("r")) == stages(Path("undisturbed"))

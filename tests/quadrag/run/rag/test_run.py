@@ -52,14 +52,14 @@ def test_two_runs_are_equal_to_the_byte_and_a_third_needs_no_service(run, docume
             run(url, out=f"again{number}", ledger=f"L{number}")
             assert server.requests == asked
         replayed = run(url, out=f"replayed{number}", ledger=f"L{number}", replay=True)
-        assert replayed.run.latency_seconds == json.loads(Path(f"r{number}/run.json").read_text())["latency_seconds"]
+        assert replayed.record.latency_seconds == json.loads(Path(f"r{number}/run.json").read_text())["latency_seconds"]
         found += [stages(Path(f"{folder}{number}")) for folder in ("r", "again", "replayed")]
     assert all(one == found[0] for one in found)
 
 
 def test_both_contracts_measure_the_same(run, server):
     one, two = run(server.url, out="a"), run(server.chat + "#small", out="b")
-    assert two.run.parameters == {"contract": "openai"}
+    assert two.record.parameters == {"contract": "openai"}
     for (key, ours), (_, theirs) in zip(values(one).items(), values(two).items(), strict=True):
         assert ours["value"] == theirs["value"], key
     assert lines("b/answers.jsonl")[0]["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
@@ -107,7 +107,7 @@ def test_passages_without_ids_are_known_by_their_text(run, server, documents):
     assert {one["id"] for row in lines("r/retrieved.jsonl") for one in row["passages"]} == {
         f"rag/{n}" for n in range(5)
     }
-    assert result.run.service["by"] == "text"
+    assert result.record.service["by"] == "text"
     texts = {ident: "".join(text.split()) for ident, _, text in documents}
     questions, _ = load_questions(QA, load("crud_rag"))
     expected = []
@@ -169,9 +169,9 @@ def test_omnieval_is_judged_by_the_passages_of_the_service(run, documents):
         nameless = run(server.url, task, out="nameless", judges=[judge], name="nameless")
         server.ids, server.texts = True, False
         silent = run(server.url, task, out="silent", judges=[judge], name="silent")
-    assert ranking(result)["mrr"]["value"] is not None and result.run.service["by"] == "id"
+    assert ranking(result)["mrr"]["value"] is not None and result.record.service["by"] == "id"
     assert any("history" in body for body in bodies)
-    assert ranking(nameless)["mrr"]["value"] > 0 and nameless.run.service["by"] == "text"
+    assert ranking(nameless)["mrr"]["value"] > 0 and nameless.record.service["by"] == "text"
     assert "not_run" not in values(result)["omnieval", "hal"] and "not_run" not in values(result)["omnieval", "utl"]
     assert values(silent)["omnieval", "hal"]["not_run"] == "the passages shown are not known"
     assert ranking(silent)["mrr"]["value"] == ranking(result)["mrr"]["value"], "ids alone are enough for ranks"
@@ -191,4 +191,4 @@ def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server):
     result = run(server.url, spec_of("crag", "qa", "public", "sample", options={"rag_prompt": "protocol"}))
     assert {key[0] for key in values(result)} == {"truthfulness", "rgb_accuracy"}
     assert all(body["query_time"] and "I don't know" in body["question"] for body in server.bodies)
-    assert result.run.options == {"rag_prompt": "protocol"}
+    assert result.record.options == {"rag_prompt": "protocol"}

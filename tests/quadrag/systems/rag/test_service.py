@@ -95,7 +95,7 @@ def test_turns_and_the_time_of_the_question_are_sent_in_both_forms(server, ledge
     ("benchmark", "configs"),
     [
         ("rgb", ["noise_robustness_en", "counterfactual_robustness_zh"]),
-        ("crud_rag", [config for config, _ in load("crud_rag").campaign()]),
+        ("crud_rag", [config for config, _ in load("crud_rag").paper_runs()]),
         ("crag", ["qa"]),
         ("omnieval", ["all"]),
     ],

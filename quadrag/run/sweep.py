@@ -10,7 +10,7 @@ from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_files
 from quadrag.errors import NotReady, QuadragError
 from quadrag.loading import script_options
-from quadrag.results.run import Result
+from quadrag.results.run import Run
 from quadrag.scoring.judging import check_models
 from quadrag.spec import RAG, CallPolicy, RunSpec
 
@@ -22,14 +22,14 @@ from .run import require_entity_llm, run
 
 
 @dataclass(slots=True)
-class Campaign:
+class Sweep:
     """The runs of a command with their folders, and why others are left out, by config and retriever or by recipe."""
 
-    runs: list[tuple[Path, Result]] = field(default_factory=list)
+    runs: list[tuple[Path, Run]] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
 
     @property
-    def results(self) -> list[Result]:
+    def results(self) -> list[Run]:
         """The results alone."""
         return [result for _, result in self.runs]
 
@@ -60,7 +60,7 @@ def _list_variant(spec: RunSpec) -> list[str]:
 
 def run_all(
     specs: Sequence[RunSpec], policy: CallPolicy, models: Models, out: Path, since: float | None = None
-) -> Campaign:
+) -> Sweep:
     """Do several runs, each in a folder of its own below `out`; a stopped run is the last.
 
     What keeps a run from being done, as CRAG's graph that is not given, is found out before the first is; the others
@@ -79,24 +79,24 @@ def run_all(
     """
     benchmark = load(specs[0].benchmark)
     check_models(models, [(benchmark, spec) for spec in specs])
-    campaign, places = Campaign(), {}
+    sweep, places = Sweep(), {}
     for spec in specs:
         script_options(spec, benchmark)
         if why := _find_obstacle(spec, models):
-            campaign.left_out[f"{spec.config} {spec.retriever}"] = why
+            sweep.left_out[f"{spec.config} {spec.retriever}"] = why
         else:
             alone = benchmark.corpus or spec.retriever == benchmark.default_retriever
             places[out / (spec.config if alone else f"{spec.config}-{spec.retriever}")] = spec
     if not places:
-        raise NotReady(next(iter(campaign.left_out.values())))
+        raise NotReady(next(iter(sweep.left_out.values())))
     if policy.fresh:
         since = since or find_fresh(places)
     for folder, spec in places.items():
         result = run(spec, policy, models, folder, alone=False, since=since)
-        campaign.runs.append((folder, result))
+        sweep.runs.append((folder, result))
         if result.stopped:
             break
-    return campaign
+    return sweep
 
 
 def _find_obstacle(spec: RunSpec, models: Models) -> str | None:
@@ -117,31 +117,31 @@ def _find_obstacle(spec: RunSpec, models: Models) -> str | None:
     return None
 
 
-def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out: Path) -> Campaign:
+def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out: Path) -> Sweep:
     """Do the runs of recipes one after the other, each in a folder of its own below `out`, until one is stopped."""
-    campaign = Campaign()
+    sweep = Sweep()
     since = find_fresh(run_folders(out)) if policy.fresh else None
     for recipe, specs in recipes.items():
         try:
             with open_models(specs[0], policy) as models:
                 part = run_all(specs, policy, models, out / recipe, since)
         except NotReady as error:
-            campaign.left_out[recipe] = str(error)
+            sweep.left_out[recipe] = str(error)
             continue
         except QuadragError as error:
-            done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
+            done = f"; `quadrag report {out}` shows what is done" if sweep.runs else ""
             raise QuadragError(f"{recipe}: {error}{done}") from error
-        campaign.runs += part.runs
-        campaign.left_out |= part.left_out
+        sweep.runs += part.runs
+        sweep.left_out |= part.left_out
         if part.results[-1].stopped:
             break
-    if not campaign.runs:
-        recipe, why = next(iter(campaign.left_out.items()))
+    if not sweep.runs:
+        recipe, why = next(iter(sweep.left_out.items()))
         raise QuadragError(f"{recipe}: {why}")
-    return campaign
+    return sweep
 
 
-def run_demo(name: str, out: Path) -> list[tuple[Path, Result]]:
+def run_demo(name: str, out: Path) -> list[tuple[Path, Run]]:
     """Run all of a benchmark on its bundled sample with the extractive baseline.
 
     The gold documents are put into a corpus that can take them, so that the retrieval is measured too.
