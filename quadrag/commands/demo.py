@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.benchmark import known, load
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.run_tables import headline_cells
-    from quadrag.reporting.table import Grid, Line
+    from quadrag.reporting.table import Row, Table
     from quadrag.reporting.tables import tabulate
     from quadrag.results.selection import pick_headlines
     from quadrag.run.sweep import run_demo
@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> None:
     for name in known():
         runs = run_demo(name, out)
         heads = [(folder.name, pick_headlines(result.scores, "official")[0]) for folder, result in runs]
-        lines = [Line(f"{folder} {score.label}", headline_cells(score)) for folder, score in heads]
-        grid = Grid(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
+        lines = [Row(f"{folder} {score.label}", headline_cells(score)) for folder, score in heads]
+        grid = Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
         print_tables(arguments, [grid])
         results[:0] = [result for _, result in runs]  # the page begins with what a terminal ends with
     page, systems = out / "report.html", [("demo", results)]

@@ -13,7 +13,7 @@ from quadrag.results.score import Score, Status
 from quadrag.stats import Pair
 
 from .table import NOTHING as NOTHING
-from .table import Cell, Figure, Line
+from .table import Cell, Figure, Row
 
 if TYPE_CHECKING:
     from .published import Published
@@ -122,7 +122,7 @@ def our_lines(
     place: Name = attrgetter("key.key"),
     *,
     rule: bool = False,
-) -> list[Line]:
+) -> list[Row]:
     """Make our lines: the first profile's values and over how many items they are, and another's where they differ.
 
     Args:
@@ -136,18 +136,18 @@ def our_lines(
     by_place = {(score.profile, place(score)): score for score in scores}
     first, *others = ([by_place.get((profile, column)) for column in columns] for profile in profiles)
     cells = [value_cell(row) for row in first]
-    lines = [Line(label, cells, rule=rule), count_line(first)]
+    lines = [Row(label, cells, rule=rule), count_line(first)]
     for profile, rows in zip(profiles[1:], others, strict=True):
         other = [replace(value_cell(row), figure=None) for row in rows]  # charts show one profile
-        lines += [Line(f"  {profile}", other)] if other != cells else []
+        lines += [Row(f"  {profile}", other)] if other != cells else []
     return lines
 
 
-def count_line(rows: Sequence[Score | None]) -> Line:
+def count_line(rows: Sequence[Score | None]) -> Row:
     """Make the line of how many items values are over, as ``9/12`` where some of those that count have none."""
     counts = [count_both(row) if row and row.ran else None for row in rows]
     texts = [each and "/".join(map(str, dict.fromkeys(each))) for each in counts]
-    return Line("  n", [Cell(text or NOTHING) for text in texts])
+    return Row("  n", [Cell(text or NOTHING) for text in texts])
 
 
 def printed_lines(
@@ -155,10 +155,10 @@ def printed_lines(
     columns: Sequence[Hashable],
     name: "Callable[[Published], str]" = attrgetter("model"),
     place: Name = attrgetter("key"),
-) -> list[Line]:
+) -> list[Row]:
     """Make a line of printed numbers for each name; ? stands behind a doubtful one, a dash where none is printed."""
     named: dict[str, dict[Hashable, Cell]] = {}
     for row in rows:
         figure = Figure(float(row.printed), unit="%" if row.unit == RATE else "")
         named.setdefault(name(row), {})[place(row)] = Cell(row.printed + "?" * row.doubtful, figure=figure)
-    return [Line(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]
+    return [Row(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]

@@ -38,13 +38,13 @@ from .cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, va
 from .messages import say
 from .names import name_places, name_runs
 from .notes import INTERVALS, note_lower, note_units, note_validity
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table
 
 
-def tabulate_comparison(runs: Sequence[tuple[str, Run]], profile: str = PROFILES[0], every: bool = False) -> Grid:
+def tabulate_comparison(runs: Sequence[tuple[str, Run]], profile: str = PROFILES[0], every: bool = False) -> Table:
     """Compare named runs with the first of them: a line for each score and run, with what the run differs by.
 
     Of three runs or more the best stands first, and unless `every` line is asked for a score of several splits stands
@@ -63,18 +63,18 @@ def tabulate_comparison(runs: Sequence[tuple[str, Run]], profile: str = PROFILES
         whole = {(one.run, one.place[0], *one.place[2:]) for one in shown if one.splits}
         shown = [one for one in shown if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
         shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
-    lines: list[Line] = []
+    lines: list[Row] = []
     for place, label in name_places(one.place for one in shown).items():
         here = [one for one in shown if one.place == place]
         if several:
-            lines.append(Line(label, [Cell("")] * 5, rule=bool(lines)))
+            lines.append(Row(label, [Cell("")] * 5, rule=bool(lines)))
             here.sort(key=_rank)
-        lines += [Line(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
+        lines += [Row(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
     shared = [{one.place[at] for one in shown} for at in range(2)]
     of = " ".join([base.record.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
     heads = [called[0], "value" if several else called[1], "difference", "n", "verdict"]
     title = f"{', '.join(called[1:])} − {called[0]}, {of}"
-    return Grid(title, "metric", heads, lines, check_comparison(comparison, called), "forest")
+    return Table(title, "metric", heads, lines, check_comparison(comparison, called), "forest")
 
 
 def _rank(one: Difference) -> tuple[bool, float]:

@@ -9,7 +9,7 @@ from quadrag.stats import spread
 from quadrag.systems.estimated import JUDGE
 
 from .cells import NOTHING
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 _ROLES = {"llm": "answers", "entity": "entities"}
 _LENGTHS = (
@@ -108,12 +108,12 @@ def describe_kept(results: Sequence[Run]) -> list[str]:
 # What a run will take of its models, as it is estimated before.
 
 
-def tabulate_estimate(estimate: Estimate, currency: str | None) -> Grid:
+def tabulate_estimate(estimate: Estimate, currency: str | None) -> Table:
     """Make the table of an estimate; `currency` is that of the prices, None where there are none."""
     stages = estimate.stages
     rows = {f"{one.name}, {one.model}": [one] for one in stages}
     rows |= {"all": stages} if len(stages) > 1 else {}
-    lines = [Line(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
+    lines = [Row(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
     asked = {one.name for one in stages if one.calls}
     notes = [
         "calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies.",
@@ -124,7 +124,7 @@ def tabulate_estimate(estimate: Estimate, currency: str | None) -> Grid:
         *["No price: --prices FILE names what tokens cost."] * (currency is None),
     ]
     columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency is not None else [])]
-    return Grid("What it will take; no model was asked", "stage", columns, lines, notes)
+    return Table("What it will take; no model was asked", "stage", columns, lines, notes)
 
 
 def _cells(stages: Sequence[Stage], priced: bool) -> list[Cell]:

@@ -19,7 +19,7 @@ from quadrag.results.note import Level, Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
 from quadrag.results.score import Score
 
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 ENGLISH = "en"
 _FOLDER = Path(__file__).with_name("messages")
@@ -165,9 +165,9 @@ def pick_notes(notes: Sequence[Sentence], *levels: Level) -> list[str]:
     return [note.text for note in notes if note.level in levels]
 
 
-def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
+def translate_table(grid: Table, language: str, python: bool = False) -> Table:
     """Return a table in a language, whose notes are sentences; `python` says that options in them are arguments."""
-    beside = any(one.kind == "published" for one in grid.lines)  # ours are marked
+    beside = any(one.kind == "published" for one in grid.rows)  # ours are marked
 
     def word(text: str) -> str:
         return "\n".join(line.replace(line.strip(), translate(line.strip(), language)) for line in text.split("\n"))
@@ -176,7 +176,7 @@ def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
         figure = one.figure and one.figure._replace(unit=word(one.figure.unit))
         return Cell(word(one.text), word(one.sub), figure)
 
-    def line(one: Line) -> Line:
+    def line(one: Row) -> Row:
         name, ours, _ = one.label.partition(_OURS if beside else "\n")
         label = name + translate(ours, language) if ours == _OURS else word(one.label)
         return replace(one, label=label, cells=[*map(cell, one.cells)])
@@ -184,8 +184,8 @@ def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
     return replace(
         grid,
         title=word(grid.title),
-        corner=word(grid.corner),
+        row_header=word(grid.row_header),
         columns=[*map(word, grid.columns)],
-        lines=[*map(line, grid.lines)],
+        rows=[*map(line, grid.rows)],
         notes=[write_note(note, language, python) for note in grid.notes],
     )

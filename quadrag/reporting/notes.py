@@ -18,7 +18,7 @@ from .cells import CHARACTERS, FEW
 from .names import name_apart
 from .published import Published, find_beside
 from .replicas import note_recipe
-from .table import Line, load_tables
+from .table import Row, load_tables
 
 SHOWN = 0.0005  # a difference of rates that tables show
 INTERVALS = Note(NoteCode.INTERVALS, {"least": FEW})
@@ -66,7 +66,7 @@ def note_lower(keys: Iterable[tuple[str, str]]) -> list[Note]:
     return [Note(NoteCode.LOWER_BETTER, {"keys": [*lower]})] if lower else []
 
 
-def explain_profiles(lines: Iterable[Line], scores: Iterable[Score]) -> list[Note]:
+def explain_profiles(lines: Iterable[Row], scores: Iterable[Score]) -> list[Note]:
     """Say why values differ between the profiles, each reason once, where a line shows the second one.
 
     Where what both could score is worth the same, it is what failed that moved the value.

@@ -22,12 +22,12 @@ from .names import title_of
 from .notes import INTERVALS, explain_profiles, note_corpus, note_ours, note_paper, note_units
 from .published import Published, find_beside
 from .replicas import note_replicas
-from .table import Cell, Grid, Line, load_tables
+from .table import Cell, Row, Table, load_tables
 
 # The summary.
 
 
-def tabulate_summary(result: Run, profiles: Sequence[str]) -> list[Grid]:
+def tabulate_summary(result: Run, profiles: Sequence[str]) -> list[Table]:
     """Make what a terminal shows of a run: its summary, how it was rated, how far its samples lie apart."""
     grid = summary(result, profiles[0])
     grid.notes.append(Note(NoteCode.MORE_TABLES))
@@ -43,13 +43,13 @@ def list_headlines(result: Run, profile: str) -> dict[str, Score]:
     return {f"{row.key.split}/" * many + row.label: row for row in rows}
 
 
-def summary(result: Run, profile: str) -> Grid:
+def summary(result: Run, profile: str) -> Table:
     """Make the summary of a run: value, interval, n; what nobody may overlook stands in the notes.
 
     A value by the other profile stands beside where it differs, and the best printed one.
     """
     rows = list_headlines(result, profile)
-    lines = [Line(label, headline_cells(row)) for label, row in rows.items()]
+    lines = [Row(label, headline_cells(row)) for label, row in rows.items()]
     other = next(one for one in PROFILES if one != profile)
     fit = [row for row in result.whole(other) if row.status is not Status.INVALID]
     texts = {row.place: value_cell(row).text for row in (*pool_rows(result, fit, other), *fit)}
@@ -75,7 +75,7 @@ def summary(result: Run, profile: str) -> Grid:
         notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * is_part(result.record)
         notes += [*note_paper(result.record.benchmark, list(filter(None, best))), *note_corpus([result.record])]
     splits = {row.key.split for row in rows.values()}
-    return Grid(title_of(result, splits.pop() if len(splits) == 1 else ""), "metric", columns, lines, notes)
+    return Table(title_of(result, splits.pop() if len(splits) == 1 else ""), "metric", columns, lines, notes)
 
 
 def headline_cells(row: Score) -> list[Cell]:
@@ -113,7 +113,7 @@ def _find_best(printed: Iterable[Published], row: Score) -> Published | None:
 
 def tabulate_run(
     result: Run, profiles: Sequence[str] = PROFILES, labels: str = "en", every: bool = False
-) -> list[Grid]:
+) -> list[Table]:
     """Make the tables of one run.
 
     Args:
@@ -129,12 +129,12 @@ def tabulate_run(
     return [scores, *tabulate_samples(result, profiles[0]), *parts, *beside, *tables.systems(result, profiles)]
 
 
-def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Grid]:
+def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Table]:
     """Make the table of all metrics of a run, and those of its matrices or slices; arguments as of `tabulate_run`."""
     scores = result.whole()
     rows = [*(row for one in profiles for row in pool_rows(result, scores, one)), *scores]
     columns = list(dict.fromkeys(row.key.split for row in rows)) or result.record.splits
-    lines: list[Line] = []
+    lines: list[Row] = []
     for place in dict.fromkeys((row.key.metric, row.key.key) for row in rows if row.ran):
         here = [row for row in rows if (row.key.metric, row.key.key) == place]
         lines += our_lines(show_key(*place), here, columns, profiles, attrgetter("key.split"))
@@ -143,10 +143,10 @@ def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", ev
     matrices = load_tables(result.record.benchmark).matrices(
         result.scores, title_of(result), profiles[0], labels, every
     )
-    return [Grid(title_of(result), "metric", columns, lines, notes), *(matrices or slice_grids(result, profiles[0]))]
+    return [Table(title_of(result), "metric", columns, lines, notes), *(matrices or slice_tables(result, profiles[0]))]
 
 
-def slice_grids(result: Run, profile: str) -> list[Grid]:
+def slice_tables(result: Run, profile: str) -> list[Table]:
     """Make a table of slices for every split, groups of one grouping together; [] where there are none.
 
     A slice is a group of questions that share a value; cells, and means over groups, stand in a matrix.
@@ -161,17 +161,17 @@ def slice_grids(result: Run, profile: str) -> list[Grid]:
         if not names:
             continue
         by_place = {(row.slice, row.key.key): row for row in parts}
-        groups: dict[str, list[Line]] = {}
+        groups: dict[str, list[Row]] = {}
         for place in dict.fromkeys(row.slice for row in parts):
             grouping, _, value = place.partition("=")
             total = next(row.counts.n_total for row in parts if row.slice == place)
             cells = [Cell(str(total)), *(value_cell(by_place.get((place, key))) for key in names)]
-            groups.setdefault(grouping, []).append(Line(f" {value}", cells))
-        lines: list[Line] = []
+            groups.setdefault(grouping, []).append(Row(f" {value}", cells))
+        lines: list[Row] = []
         for grouping, own in groups.items():
-            lines += [Line(grouping.replace("_", " "), [Cell("")] * (1 + len(names)), rule=bool(lines)), *own]
+            lines += [Row(grouping.replace("_", " "), [Cell("")] * (1 + len(names)), rule=bool(lines)), *own]
         notes = [note_units([row for row in parts if row.ran], profile), INTERVALS]
-        grids.append(Grid(title_of(result, split), "slice", ["n", *names.values()], lines, notes, "points"))
+        grids.append(Table(title_of(result, split), "slice", ["n", *names.values()], lines, notes, "points"))
     return grids
 
 
@@ -203,27 +203,27 @@ def spread_samples(result: Run, score: Score) -> Spread | None:
     return Spread(len(means), stdev(means), min(means), max(means)) if len(means) > 1 else None
 
 
-def tabulate_samples(result: Run, profile: str) -> list[Grid]:
+def tabulate_samples(result: Run, profile: str) -> list[Table]:
     """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
     spreads = [(score, spread) for score in result.whole(profile) if (spread := spread_samples(result, score))]
     if not spreads:
         return []
     many = len({score.key.split for score, _ in spreads}) > 1
     lines = [
-        Line(
+        Row(
             f"{score.key.split}/" * many + score.label,
             [Cell(format_value(value, score.record.unit, score.n)) for value in spread[1:]],
         )
         for score, spread in spreads
     ]
     note = Note(NoteCode.SPREAD, {"count": max(spread.samples for _, spread in spreads)})
-    return [Grid(title_of(result), "spread between samples", ["sd", "min", "max"], lines, [note])]
+    return [Table(title_of(result), "spread between samples", ["sd", "min", "max"], lines, [note])]
 
 
 # Without the questions in whose data an audit found a fault.
 
 
-def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> Grid:
+def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> Table:
     """Make the table of a run with and without flagged questions.
 
     Args:
@@ -240,11 +240,11 @@ def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> 
     rest = exclude(result, flagged)
     left = {row.place: row for row in (*pool_rows(rest, rest.scores, profile), *rest.whole(profile))}
     lines = [
-        Line(label, [value_cell(row), value_cell(left.get(row.place))])
+        Row(label, [value_cell(row), value_cell(left.get(row.place))])
         for label, row in list_headlines(result, profile).items()
     ]
-    lines.append(Line("n", [Cell(str(len(questions))), Cell(str(len(questions - flagged)))], rule=True))
+    lines.append(Row("n", [Cell(str(len(questions))), Cell(str(len(questions - flagged)))], rule=True))
     counts = [f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys]
     params = {"kind": "some", "count": len(flagged), "total": len(questions), "checks": counts}
     note = Note(NoteCode.FLAGGED, params if flagged else {"kind": "none"})
-    return Grid(title_of(result), "metric", ["all", "without"], lines, [*summary(result, profile).notes, note])
+    return Table(title_of(result), "metric", ["all", "without"], lines, [*summary(result, profile).notes, note])

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from quadrag.results.run import Run
     from quadrag.results.score import Score
 
-Form = Literal["", "points", "curves", "heat", "forest"]
+Chart = Literal["", "points", "curves", "heat", "forest"]
 NOTHING = "–"  # in the place of a value
 
 
@@ -37,7 +37,7 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Line:
+class Row:
     """A row: `kind` is ``ours`` or ``published``; `rule` draws a line above it."""
 
     label: str
@@ -47,10 +47,10 @@ class Line:
 
 
 @dataclass(slots=True)
-class Grid:
+class Table:
     """A table: a column's first line names its group where it has two. `notes` are `Note`s, or plain sentences.
 
-    `form` says how its figures are drawn; "" not at all:
+    `chart` says how its figures are drawn; "" not at all:
 
     - ``points``: every column is a panel, every line a row of it;
     - ``curves``: along the numbers in the columns' heads, a curve a line;
@@ -59,11 +59,11 @@ class Grid:
     """
 
     title: str
-    corner: str
+    row_header: str
     columns: list[str]
-    lines: list[Line]
+    rows: list[Row]
     notes: list[Any] = field(default_factory=list)
-    form: Form = ""
+    chart: Chart = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +82,9 @@ class PaperTables:
         mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
     """
 
-    tabulate: "Callable[[Sequence[Run], Sequence[str]], list[Grid]] | None" = None
-    matrices: "Callable[[Sequence[Score], str, str, str, bool], list[Grid]]" = lambda *_: []
-    systems: "Callable[[Run, Sequence[str]], list[Grid]]" = lambda *_: []
+    tabulate: "Callable[[Sequence[Run], Sequence[str]], list[Table]] | None" = None
+    matrices: "Callable[[Sequence[Score], str, str, str, bool], list[Table]]" = lambda *_: []
+    systems: "Callable[[Run, Sequence[str]], list[Table]]" = lambda *_: []
     blocks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     varies: Mapping[str, str] = field(default_factory=dict)
     mixing: bool = False

@@ -20,7 +20,7 @@ from .comparison import are_apart, refuse_apart, tabulate_comparison
 from .notes import explain_profiles
 from .replicas import mark_replicas, note_replicas
 from .run_tables import tabulate_run, tabulate_samples, tabulate_scores, tabulate_summary
-from .table import NOTHING, Cell, Grid, load_tables
+from .table import NOTHING, Cell, Table, load_tables
 
 Systems = Sequence[tuple[str, Sequence[Run]]]  # name of each, and what it came to: one result, or one a task
 
@@ -32,7 +32,7 @@ def tabulate(
     verbose: bool = False,
     page: bool = False,
     paper: bool = False,
-) -> list[Grid]:
+) -> list[Table]:
     """Make the tables of systems; several are compared with the first.
 
     Args:
@@ -63,7 +63,7 @@ def tabulate(
     return _note_once(grids)
 
 
-def _note_once(grids: Sequence[Grid]) -> list[Grid]:
+def _note_once(grids: Sequence[Table]) -> list[Table]:
     """Return tables each of whose notes stands under the first table alone that has it."""
     noted: list[Note | str] = []
     own = []
@@ -73,7 +73,7 @@ def _note_once(grids: Sequence[Grid]) -> list[Grid]:
     return own
 
 
-def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[str] = PROFILES) -> list[Grid]:
+def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[str] = PROFILES) -> list[Table]:
     """Make the tables of a benchmark's paper; without any of its own, a plain table of each run.
 
     Raises:
@@ -86,25 +86,25 @@ def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[st
     grids = [mark_replicas(_clear_printed(grid), whole, profiles[0]) for grid in of_paper(whole, profiles)]
     rows = [replace(row, of=str(at)) for at, result in enumerate(whole) for row in result.scores]
     for grid in grids:
-        grid.notes += explain_profiles(grid.lines, rows)
+        grid.notes += explain_profiles(grid.rows, rows)
     grids[0].notes.append(UNDER)
     grids[0].notes[:0] = note_replicas(whole, profiles[0])  # above what is said of its row's mark
     grids[-1].notes += note_judges(whole, profiles[0])
     return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0])]
 
 
-def _clear_printed(grid: Grid) -> Grid:
+def _clear_printed(grid: Table) -> Table:
     """Return a table without printed numbers in columns where all of ours rest on verdicts that say nothing."""
-    ours = [line.cells for line in grid.lines if line.kind == "ours" and not line.label.startswith("  ")]
+    ours = [line.cells for line in grid.rows if line.kind == "ours" and not line.label.startswith("  ")]
     columns = [[cell.text for cell in column if cell.text not in ("", NOTHING)] for column in zip(*ours, strict=True)]
     marked = [bool(texts) and all(text.endswith(ALIKE) for text in texts) for texts in columns]
     lines = [
         replace(line, cells=[Cell(NOTHING) if bad else cell for cell, bad in zip(line.cells, marked, strict=True)])
         if line.kind == "published"
         else line
-        for line in grid.lines
+        for line in grid.rows
     ]
-    return replace(grid, lines=lines) if any(marked) else grid
+    return replace(grid, rows=lines) if any(marked) else grid
 
 
 # Several results as those of one system.

@@ -10,8 +10,8 @@ from typing import IO, Any
 from quadrag.printing import is_terminal, wrap, write
 from quadrag.results.note import Level
 
-from .messages import ENGLISH, pick_notes, translate_grid
-from .table import Cell, Grid
+from .messages import ENGLISH, pick_notes, translate_table
+from .table import Cell, Table
 
 _WIDTH = 80  # columns of a narrow terminal
 _LABEL = 20  # columns, to which a wider label may be broken
@@ -19,8 +19,8 @@ _WORDS = re.compile(r"[^\W\d_]{3,}.* ")  # of a cell that may be broken at blank
 _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
 
 
-def print_grids(
-    grids: Sequence[Grid],
+def print_tables(
+    grids: Sequence[Table],
     file: IO[str] | None = None,
     verbose: bool = False,
     language: str = ENGLISH,
@@ -36,11 +36,11 @@ def print_grids(
         python: whether options in notes are arguments.
     """
     for grid in grids:
-        shown = translate_grid(grid, language, python)
+        shown = translate_table(grid, language, python)
         write(to_text(shown, verbose, is_terminal(file or sys.stdout)), file=file, end="")
 
 
-def to_text(grid: Grid, verbose: bool = False, styled: bool = False) -> str:
+def to_text(grid: Table, verbose: bool = False, styled: bool = False) -> str:
     """Return a translated table as text, with a line's end before and behind; `styled` as a terminal shows it."""
     from rich.console import Console
     from rich.text import Text
@@ -68,15 +68,15 @@ def _mark(note: str, sign: str, width: int) -> str:
     return f"{sign} " + "\n  ".join(wrap(note, width - 2))
 
 
-def _fit_width(width: int, grid: Grid) -> Iterator[Any]:
+def _fit_width(width: int, grid: Table) -> Iterator[Any]:
     """Make a table that the width holds, with broken heads, labels and words, or several, each of some columns."""
     heads = [head.replace("_", "_\n", 1) if len(head) > 13 and "\n" not in head else head for head in grid.columns]
-    columns = [[line.cells[at] for line in grid.lines] for at in range(len(heads))]
+    columns = [[line.cells[at] for line in grid.rows] for at in range(len(heads))]
     broken = [
         re.sub(r" +|(?<=[-_])(?=\w)", "\n", head.strip(" ")) if _widest(head) > _measure("", cells)[0] else head
         for head, cells in zip(heads, columns, strict=True)
     ]
-    label = min(_LABEL, max((_widest(line.label) for line in grid.lines), default=0))
+    label = min(_LABEL, max((_widest(line.label) for line in grid.rows), default=0))
     for names, gap in ((heads, 2), (broken, 2), (broken, 1)):
         sizes = [_measure(head, cells) for head, cells in zip(names, columns, strict=True)]
         if label + sum(least + gap for least, _ in sizes) <= width or (gap == 1 and len(heads) == 1):
@@ -84,8 +84,8 @@ def _fit_width(width: int, grid: Grid) -> Iterator[Any]:
             return
     half = (len(heads) + 1) // 2
     for part in (slice(half), slice(half, None)):
-        lines = [replace(line, cells=line.cells[part]) for line in grid.lines]
-        yield from _fit_width(width, replace(grid, columns=grid.columns[part], lines=lines))
+        lines = [replace(line, cells=line.cells[part]) for line in grid.rows]
+        yield from _fit_width(width, replace(grid, columns=grid.columns[part], rows=lines))
 
 
 def _measure(head: str, cells: Sequence[Cell]) -> tuple[int, int]:
@@ -103,18 +103,18 @@ def _widest(text: str) -> int:
     return max(map(cell_len, text.split("\n")))
 
 
-def _lay_out(grid: Grid, heads: Sequence[str], whole: Sequence[bool], gap: int) -> Any:
+def _lay_out(grid: Table, heads: Sequence[str], whole: Sequence[bool], gap: int) -> Any:
     from rich import box
     from rich.align import Align
-    from rich.table import Table
+    from rich.table import Table as Drawn
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap - 1, 0, 0), show_edge=False)
-    table.add_column(Align.left(Text(grid.corner), vertical="bottom"), overflow="fold")
+    table = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap - 1, 0, 0), show_edge=False)
+    table.add_column(Align.left(Text(grid.row_header), vertical="bottom"), overflow="fold")
     for head, is_whole in zip(heads, whole, strict=True):
         name = Align.right(Text(head, justify="right"), vertical="bottom")
         table.add_column(name, justify="right" if is_whole else "left", no_wrap=is_whole, overflow="fold")
-    for line in grid.lines:
+    for line in grid.rows:
         if line.rule:
             table.add_section()
         texts = [
