@@ -6,19 +6,18 @@ A rate is in percent, a length in characters, as the record of its metric says; 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.score import Score, Status
 from quadrag.stats import Pair
 
+from .published import Published
+from .table import CHARACTERS as CHARACTERS
 from .table import NOTHING as NOTHING
+from .table import RATE as RATE
 from .table import Cell, Figure, Row
 
-if TYPE_CHECKING:
-    from .published import Published
-
-RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 INVALID = "INVALID"  # in the place of a value of which too many items failed
 ALIKE = "!"  # behind what rests on verdicts that say nothing of the answers
@@ -151,9 +150,9 @@ def count_line(rows: Sequence[Score | None]) -> Row:
 
 
 def printed_lines(
-    rows: "Iterable[Published]",
+    rows: Iterable[Published],
     columns: Sequence[Hashable],
-    name: "Callable[[Published], str]" = attrgetter("model"),
+    name: Callable[[Published], str] = attrgetter("model"),
     place: Name = attrgetter("key"),
 ) -> list[Row]:
     """Make a line of printed numbers for each name; ? stands behind a doubtful one, a dash where none is printed."""

@@ -20,7 +20,7 @@ from quadrag.results.record import RunRecord
 from quadrag.retrieval.registry import RETRIEVERS
 from quadrag.spec import RAG, UNKNOWN
 
-from .cells import RATE
+from .table import RATE
 
 
 class Published(NamedTuple):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Chart = Literal["", "points", "curves", "heat", "forest"]
 NOTHING = "–"  # in the place of a value
+RATE, CHARACTERS = "rate", "characters"  # units of values
 
 
 class Figure(NamedTuple):
