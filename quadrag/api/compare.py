@@ -72,7 +72,7 @@ class Difference(Number):
 
 
 class Comparison(Mapping[str, Any]):
-    """Runs compared with the first of them: ``comparison["rouge_l"].difference``.
+    """Runs compared with the first of them: ``comparison["KEY"].difference``.
 
     Of two runs a name stands for a `Difference`, of more for a dictionary of these by system.
 
@@ -113,7 +113,7 @@ class Comparison(Mapping[str, Any]):
         """Raise where a run is worse than the first one, as ``quadrag report A B --fail-if worse`` exits with 4.
 
         Args:
-            below: what scores of the last run must reach, ``{"accuracy": 0.8}``, else it is raised too.
+            below: what scores of the last run must reach, ``{"KEY": 0.8}``, else it is raised too.
 
         Raises:
             GateFailed: a run is worse by a headline (p below 0.05, by Holm's rule), the 95% interval of a score lies

@@ -114,11 +114,10 @@ class Score(Number):
 
 
 class Evaluation(Mapping[str, Score]):
-    """The scores of a system by name, ``result["rouge_l"].value``, and how they are shown.
+    """The scores of a system by name, ``result["KEY"].value``, and how they are shown.
 
-    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. There is a score
-    over all of them, too, ``result["all 5 splits/accuracy"]``, which ``result["accuracy"]`` finds. A score is also
-    found by its metric and key, as ``rgb_accuracy.accuracy``.
+    Where a config has several splits a name has the split before it: ``result["SPLIT/KEY"]``. There is a score over all
+    of them, too, ``result["all 5 splits/KEY"]``, which ``result["KEY"]`` finds, as ``METRIC.KEY`` finds it.
 
     Attributes:
         result: what the run came to.
@@ -187,8 +186,8 @@ class Evaluation(Mapping[str, Score]):
         """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
 
         Of questions there are ``id``, ``split``, ``query``, ``answer``, ``gold``; the values that they count as in the
-        scores, those of the headlines first, each named as ``accuracy`` or, where two metrics have a key of one name,
-        as ``rgb_accuracy.accuracy``; ``unscored``, why one has none of its own, as ``raised`` with the exception;
+        scores, those of the headlines first, each by its key or, where two metrics have a key of one name, as
+        ``METRIC.KEY``; ``unscored``, why one has none of its own, as ``raised`` with the exception;
         ``sample`` and ``config``. Of scores there are ``score``, its name; the parts of `Score`, its interval as
         ``low`` and ``high``; ``pooled``, whether it is over all splits; ``config``; and the run's ``system`` and
         ``folder``.

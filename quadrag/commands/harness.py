@@ -10,8 +10,8 @@ from pathlib import Path
 from quadrag.printing import write
 
 EXAMPLES = (
-    "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_rgb ...",
-    "inspect eval quadrag/rgb_noise_robustness_en -T noise_ratio=0.4 --model ...",
+    "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_BENCHMARK ...",
+    "inspect eval quadrag/BENCHMARK_CONFIG --model ...",
 )
 
 

@@ -20,7 +20,7 @@ EXAMPLES = (
     "quadrag report runs/a",
     "quadrag report runs/a runs/b --html compare.html",
     "quadrag report runs/a --without findings.jsonl",
-    "quadrag report runs/base runs/new --fail-if worse --fail-below accuracy=0.8",
+    "quadrag report runs/base runs/new --fail-if worse --fail-below KEY=0.8",
 )
 
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCORE=VALUE",
         action="append",
         default=[],
-        help="exit with 4 where the last RUN's 95%% interval of a score lies below a value, as accuracy=0.8; several",
+        help="exit with 4 where the last RUN's 95%% interval of a score lies below a value; several",
     )
     options.add(parser, "json labels certificate verbose")
     parser.add_argument("--profile", choices=options.PROFILES, help="this one alone (compared: that of the runs)")
@@ -65,7 +65,7 @@ def _read_least(given: str) -> tuple[str, float]:
     try:
         return name, float(value)
     except ValueError:
-        raise QuadragError(f"--fail-below {given}: expected SCORE=VALUE, as accuracy=0.8") from None
+        raise QuadragError(f"--fail-below {given}: expected SCORE=VALUE, as KEY=0.8") from None
 
 
 def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least: Mapping[str, float]) -> int:

@@ -2,7 +2,7 @@
 
 FILE is JSON Lines with `id` and `answer` (null for a call that failed), as
 `quadrag questions` asks for them, maybe with `passages`, which are measured
-too; or what RGB's or CRUD-RAG's own code wrote; or a log of a harness that ran
+too; or what the authors' own code wrote; or a log of a harness that ran
 quadrag's tasks, or a folder of its logs. A part of the questions is scored as a
 part. Options that the answers were made with are to be given again, but of a
 log, which says them. Several files are compared with the first.

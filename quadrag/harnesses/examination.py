@@ -1,6 +1,6 @@
 """One split of a benchmark as a harness examines a model on it: questions, messages and scores of `quadrag run`.
 
-The settings are those in `SETTINGS` and every option of the benchmark, as RGB's ``noise_ratio``. ``retriever`` is the
+The settings are those in `SETTINGS` and every option of the benchmark. ``retriever`` is the
 one whose passages come with the questions, or ``none``; nothing is searched for here, but ``retrieved`` names the
 ``retrieved.jsonl`` of a run whose passages are shown.
 """

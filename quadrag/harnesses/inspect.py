@@ -2,11 +2,11 @@
 
 Inspect loads this file by an entry point, and finds a task for every config by its name::
 
-    inspect eval quadrag/crag_task_1_2 --model openai-api/local/M --model-role grader=openai-api/local/J
+    inspect eval quadrag/BENCHMARK_CONFIG --model openai-api/local/M --model-role grader=openai-api/local/J
 
 Settings of `quadrag.harnesses.examination` come with ``-T``. Judged metrics ask the role ``grader``, which may be
 several models; without one they have no value. A log is scored anew, under the other profile say, by ``inspect score
-LOG --scorer quadrag/score -S benchmark=crag -S config=task_1_2 -S profile=corrected``.
+LOG --scorer quadrag/score -S benchmark=BENCHMARK -S config=CONFIG -S profile=corrected``.
 """
 # mypy: allow-untyped-decorators
 # Inspect's types are not there where ours are checked.
@@ -184,7 +184,7 @@ def _sample(examination: Examination, place: int, question: Question) -> Sample:
 
 
 def _texts(references: Any) -> Iterator[str]:
-    """Yield the accepted texts, of RGB's nested lists too."""
+    """Yield the accepted texts, of nested lists too."""
     if isinstance(references, str):
         yield references
     for reference in references if isinstance(references, (list, tuple)) else ():

@@ -67,11 +67,12 @@ def _write(
 ) -> Iterator[str]:
     """Write items as far as they are to be shown, and what they are: `kind` and other params of the note."""
     shown = items[: options.limit]
-    lines = [line for sides in shown for line in (*_write_question(sides, metrics, options), "")]
-    yield from lines
+    for sides in shown:
+        yield from _write_question(sides, metrics, options)
+        yield ""
     count = {"shown": len(shown), "total": len(items), "metric": show_key(*metric.split(".", 1)), **params}
     yield say(Note(NoteCode.SHOWN, count), options.language)
-    if options.longest and any(line.endswith("…") for line in lines):
+    if options.longest and shown:
         cut = Note(NoteCode.SHOWN, {"kind": "cut", "longest": options.longest})
         yield say(cut, options.language, options.python)
 
@@ -120,16 +121,14 @@ def _write_question(sides: Sides, metrics: Sequence[str], options: DisplayOption
 
 
 def _list_values(info: QuestionInfo, metrics: Sequence[str], options: DisplayOptions) -> Iterator[tuple[str, str]]:
-    """Yield what metrics say of an answer, each with its names: those that say the same together."""
+    """Yield what metrics say of an answer, each with its name."""
     labels, reasons = name_together(info.values), info.explain(options.language)
     lacking = [name for name in reasons if {*(info.values[name].get("reason") or {}).values()} - {NOT_APPLICABLE}]
     names = [*metrics, *(info.values if options.verbose else lacking)]
-    said: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for name in names if name in info.values):
         values = {profile: show_value(name, info.values[name].get(profile)) for profile in PROFILES}
         text = by_profile(values, options.language)
         if name in reasons:
             why = Note(NoteCode.SHOWN, {"kind": "value", "value": text, "why": reasons[name]})
             text = say(why, options.language)
-        said.setdefault(text, []).append(labels[name])
-    yield from ((", ".join(names), text) for text, names in said.items())
+        yield labels[name], text

@@ -180,7 +180,7 @@ class _Writer:
         """Return all that belongs to an item; passages enter by their numbers, once where all runs have the same."""
         question = next(item for item in items if item).question
         wanted = find_phrase({name for item in items if item for name in item.values}, question.language)
-        phrase = self.words["phrase" if wanted.gold else "refusal"].replace("{0}", wanted.phrase) if wanted else ""
+        phrase = self.words["phrase" if wanted[1] else "refusal"].replace("{0}", wanted[0]) if wanted else ""
         sample = f"{self.words['sample']} {place[4]}" * (place[4] != "0")
         runs = [item and self._write_side(item, place[0]) for item in items]
         there = [run for run in runs if run]
