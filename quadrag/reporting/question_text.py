@@ -67,12 +67,11 @@ def _write(
 ) -> Iterator[str]:
     """Write items as far as they are to be shown, and what they are: `kind` and other params of the note."""
     shown = items[: options.limit]
-    for sides in shown:
-        yield from _write_question(sides, metrics, options)
-        yield ""
+    lines = [line for sides in shown for line in (*_write_question(sides, metrics, options), "")]
+    yield from lines
     count = {"shown": len(shown), "total": len(items), "metric": show_key(*metric.split(".", 1)), **params}
     yield say(Note(NoteCode.SHOWN, count), options.language)
-    if options.longest and shown:
+    if options.longest and any(line.endswith("…") for line in lines):
         cut = Note(NoteCode.SHOWN, {"kind": "cut", "longest": options.longest})
         yield say(cut, options.language, options.python)
 
