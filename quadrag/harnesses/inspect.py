@@ -45,7 +45,7 @@ from inspect_ai.solver import TaskState, generate  # type: ignore[import-not-fou
 from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-not-found]
 
 from quadrag import __version__
-from quadrag.benchmark import NO_JUDGE
+from quadrag.benchmark import NO_JUDGE, known
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
@@ -54,7 +54,7 @@ from quadrag.run.files.logs import inspect_answer
 from quadrag.scoring.drive import Messages, ScoringInputs
 from quadrag.scoring.judging import check_judges
 
-from .examination import Examination, list_tasks
+from .examination import Examination, list_configs
 
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _VERDICT = {"temperature": 0.0, "max_tokens": 1024}  # as `quadrag run` asks a judge
@@ -207,4 +207,6 @@ def _register(benchmark: str, config: str) -> Any:
     return task(name=f"{benchmark}_{config}")(of_config)
 
 
-TASKS = {f"{benchmark}_{config}": _register(benchmark, config) for benchmark, config in list_tasks()}
+TASKS = {
+    f"{benchmark}_{config}": _register(benchmark, config) for benchmark in known() for config in list_configs(benchmark)
+}
