@@ -20,7 +20,7 @@ from quadrag.records import write_text
 from quadrag.results.note import Level, Note
 from quadrag.results.run import PROFILES, Run, own_profile
 
-from ..charts.forms import draw_table
+from ..charts import draw_table
 from ..facts import list_facts
 from ..messages import Sentence, translate, translate_table, write_note
 from ..names import name_model, name_runs
