@@ -1,8 +1,9 @@
 """Fill the Hugging Face caches, so that the bare names load.
 
 Afterwards `load_dataset("BENCHMARK", "CONFIG")` and `evaluate.load("METRIC")`
-work from any folder and with every version of datasets. Upstream's files are downloaded and verified, or read from
---data-dir, of which what can be built is built and what is lacking is named.
+work from any folder and with every version of datasets. Upstream's files are
+downloaded and verified, or read from --data-dir, of which what can be built is
+built and what is lacking is named.
 """
 
 import argparse

@@ -13,7 +13,7 @@ _EXAMPLES = (
     "quadrag demo",
     "quadrag prepare BENCHMARK --data-dir DIR",
     "quadrag run BENCHMARK CONFIG --llm http://127.0.0.1:8080/v1",
-    "quadrag run BENCHMARK --all --llm http://127.0.0.1:8080/v1 --judge http://HOST/v1",
+    "quadrag run BENCHMARK --all --llm http://HOST/v1 --judge http://OTHER/v1",
     "quadrag run BENCHMARK CONFIG --data-dir DIR --retriever bm25",
     "quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG",
     "quadrag report runs/a runs/b --html compare.html",
