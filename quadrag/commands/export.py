@@ -1,8 +1,8 @@
 """Write each benchmark as a Hub dataset repository: Parquet and a card.
 
 Every version of datasets from 3.6 on loads it. Nothing is sent anywhere. A
-folder that is whole already is left as it is. Of crud_rag and omnieval, whose
-data are not hosted again, the card with the way to the data is written.
+folder that is whole already is left as it is. Of a benchmark whose data are not
+hosted again, the card with the way to the data is written.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from quadrag.progress import remark
 from .shared import options
 
 EXAMPLES = (
-    "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",
+    "quadrag export hub --benchmark BENCHMARK --data-dir DIR --accept-licence",
     "quadrag export hub --data-dir sample",
 )
 

@@ -83,9 +83,9 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
     from quadrag.reporting.labelled import list_wrong
+    from quadrag.reporting.names import title_of
+    from quadrag.reporting.notes import note_validity
     from quadrag.reporting.questions import find_metric
-    from quadrag.reporting.run_notes import note_validity
-    from quadrag.reporting.run_tables import title_of
     from quadrag.results.note import Level, Note, NoteCode
 
     reader = _read_run(arguments)

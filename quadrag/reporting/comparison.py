@@ -36,17 +36,19 @@ from quadrag.stats import Pair
 
 from .cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, value_cell
 from .messages import say
-from .notes import note_lower, note_units
-from .run_notes import note_validity
+from .names import name_places, name_runs
+from .notes import INTERVALS, note_lower, note_units, note_validity
 from .table import Cell, Row, Table
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table
-Runs = Sequence[tuple[str, Run]]
 
 
-def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = False) -> Table:
-    """Compare named runs with the first of them.
+def tabulate_comparison(runs: Sequence[tuple[str, Run]], profile: str = PROFILES[0], every: bool = False) -> Table:
+    """Compare named runs with the first of them: a line for each score and run, with what the run differs by.
+
+    Of three runs or more the best stands first, and unless `every` line is asked for a score of several splits stands
+    over all of them alone.
 
     Args:
         runs: two or more, of one benchmark.
@@ -54,36 +56,25 @@ def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = Fa
         every: all metrics, not the headlines alone.
     """
     base, *others = (result for _, result in runs)
-    return comparison_table(compare(base, others, profile, every), [name for name, _ in runs], every)
-
-
-def comparison_table(comparison: Comparison, names: Sequence[str], every: bool = False) -> Table:
-    """Make the table of runs compared: a line for each score and run, with what the run differs by from the first one.
-
-    Of three runs or more the best stands first, and unless `every` line is asked for a score of several splits stands
-    over all of them alone.
-    """
-    called = name_runs(names)
+    comparison, called = compare(base, others, profile, every), name_runs([name for name, _ in runs])
     shown = list(comparison.differences)
     several = len(called) > 2
     if several and not every:
         whole = {(one.run, one.place[0], *one.place[2:]) for one in shown if one.splits}
         shown = [one for one in shown if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
         shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
-    labels = name_places([one.place for one in shown])
     lines: list[Row] = []
-    for place, label in labels.items():
+    for place, label in name_places(one.place for one in shown).items():
         here = [one for one in shown if one.place == place]
         if several:
             lines.append(Row(label, [Cell("")] * 5, rule=bool(lines)))
             here.sort(key=_rank)
         lines += [Row(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
     shared = [{one.place[at] for one in shown} for at in range(2)]
-    of = " ".join([comparison.runs[0].record.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
-    others = ", ".join([*called[1 : _SHOWN + 1], *["…"] * (len(called) > _SHOWN + 1)])
+    of = " ".join([base.record.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
     heads = [called[0], "value" if several else called[1], "difference", "n", "verdict"]
-    notes = check_comparison(comparison, called)
-    return Table(f"{others} − {called[0]}, {of}", "metric", heads, lines, notes, "forest", names=called)
+    title = f"{', '.join(called[1:])} − {called[0]}, {of}"
+    return Table(title, "metric", heads, lines, check_comparison(comparison, called), "forest")
 
 
 def _rank(one: Difference) -> tuple[bool, float]:
@@ -126,29 +117,6 @@ def write_difference(place: Place, pair: Pair) -> str:
     return ", ".join([size, f"n {pair.n}", *told]) + f": {verdict}" * bool(verdict)
 
 
-# What the runs, and their metrics, are called.
-
-
-def name_runs(names: Sequence[str]) -> list[str]:
-    """Name runs side by side by their folders, with those above where two are alike, less what all begin with."""
-    paths = [Path(name).parts for name in names]
-    for depth in range(1, max(map(len, paths)) + 1):
-        short = ["/".join(path[-depth:]) for path in paths]
-        if len({*short}) == len({*names}):
-            break
-    words = [one.split("-") for one in short]
-    while min(map(len, words)) > 1 and len({one[0] for one in words}) == 1 < len({*short}):
-        words = [one[1:] for one in words]
-    own = ["-".join(one) for one in words]
-    return own if all(one[:1].isalpha() for one in own) else short
-
-
-def name_places(places: Sequence[Place]) -> dict[Place, str]:
-    """Name scores by what of config and split tells them apart."""
-    config, split = (len({place[at] for place in places}) > 1 for at in range(2))
-    return {place: f"{place[0]}: " * config + f"{place[1]}/" * split + show_key(place[2], place[3]) for place in places}
-
-
 # Notes.
 
 
@@ -156,7 +124,7 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
     """Make the notes of runs compared, in the order in which they are read."""
     runs, profile = comparison.runs, comparison.profile
     heads = [one for one in comparison.differences if one.headline]
-    labels = name_places([one.place for one in heads])
+    labels = name_places(one.place for one in heads)
     told: list[tuple[str, Note]] = []
     for number, (name, other) in enumerate(zip(called[1:], runs[1:], strict=True), 1):
         own = [one for one in comparison.list_told() if one.run == number]
@@ -176,13 +144,12 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
         *(note for note in noted if note.level is not Level.HEADLINE),
         *note_validity(runs, called),
         note_units(shown, profile),
-        *[Note(NoteCode.CHANGES)] * any(one.changes for one in comparison.differences),
         *[Note(NoteCode.P_RULE, {"kind": "holm"} if len(pairs) > 1 else {})] * bool(pairs),
         *[Note(NoteCode.VALUES_APART)] * apart,
         *check_lacking(lacking),
         *note_lower(dict.fromkeys(one.place[2:] for one in comparison.differences)),
         *note_judges(runs, profile),
-        Note(NoteCode.INTERVALS, {"least": FEW}),
+        INTERVALS,
         Note(NoteCode.TESTS),
     ]
 
@@ -277,13 +244,23 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Run]]]) -> None:
     Raises:
         QuadragError: they are such runs.
     """
-    made = [[result.record for result in results] for _, results in runs]
-    tasks = [[f"{one.benchmark} {one.config} {split}" for one in records for split in one.splits] for records in made]
-    mixed = len({one.benchmark for records in made for one in records}) > 1
-    if mixed or all({*one}.isdisjoint(other) for one, other in combinations(tasks, 2)):
+    if are_apart(runs):
         called = name_runs([name for name, _ in runs])
-        named = "; ".join(f"{name} is {of[0]}" for name, of in zip(called, tasks, strict=True))
+        named = "; ".join(f"{name} is {_list_tasks(parts)[0]}" for name, (_, parts) in zip(called, runs, strict=True))
         raise QuadragError(f"nothing to compare: {named}; name runs of one benchmark with a split in common")
+
+
+def are_apart(runs: Sequence[tuple[str, Sequence[Run]]]) -> bool:
+    """Whether runs are of different benchmarks, or no two of several have a split in common."""
+    tasks = [{*_list_tasks(parts)} for _, parts in runs]
+    mixed = len({result.record.benchmark for _, parts in runs for result in parts}) > 1
+    return len(runs) > 1 and (mixed or all(one.isdisjoint(other) for one, other in combinations(tasks, 2)))
+
+
+def _list_tasks(results: Sequence[Run]) -> list[str]:
+    return [
+        f"{one.benchmark} {one.config} {split}" for result in results for one in [result.record] for split in one.splits
+    ]
 
 
 # The gate.

@@ -14,9 +14,9 @@ from compared_runs import note_lost
 from quadrag import catalogue
 from quadrag.data.card_facts import hub_record
 from quadrag.paths import room
-from quadrag.reporting.paper import tabulate_paper
 from quadrag.reporting.replicas import list_reasons
 from quadrag.reporting.settings import compare_settings, find_settings
+from quadrag.reporting.tables import tabulate_paper
 from quadrag.results.run import Run
 from quadrag.run.finished import read_result
 from quadrag.run.plan import plan_recipe, read_recipe, recipes

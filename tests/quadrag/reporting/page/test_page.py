@@ -270,10 +270,3 @@ def test_notes_for_specialists_are_folded_under_their_table():
     assert (
         "for all" in before and "for a specialist" not in before and "for a specialist" in fold.split("</details>")[0]
     )
-
-
-def test_a_count_that_a_line_shares_stands_beside_its_label():
-    values = [Cell("50.0", "20.0–80.0"), Cell("60.0", "30.0–90.0")]
-    lines = [Row("c: x", values), Row("  n", [Cell("12"), Cell("12")]), Row("c: y", values)]
-    page = render_page("title", [Table("t", "", ["a", "b"], [*lines, Row("  n", [Cell("9"), Cell("8")])])])
-    assert ">c: x<small>n 12</small></th>" in page and re.search(r'd2">n</th><td>9</td>', page)

@@ -5,8 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from quadrag.reporting.charts.forms import draw_table
-from quadrag.reporting.charts.svg import cut_text
+from quadrag.reporting.charts import cut_text, draw_table
 from quadrag.reporting.page.page import HERE, render_page
 from quadrag.reporting.table import Cell, Figure, Row, Table
 
