@@ -16,6 +16,7 @@ from quadrag.provenance import Provenance
 from quadrag.spec import EXTRACTIVE, NONE, RAG, UNKNOWN, WHOLE
 
 from .items import FAILED, SHORT
+from .judges import REFUSED
 from .note import Note, NoteCode, notes_of
 from .record import RunRecord
 from .run import PROFILES, Run
@@ -116,10 +117,15 @@ def _of_judge(note: Note, result: Run) -> Note:
     if note.code is NoteCode.JUDGE_CONSTANT:
         verdicts = [f"{show_key(*name.split('.', 1))} {_write(value)}" for name, value in params["verdicts"].items()]
         return Note(note.code, {"judge": params["judge"], "count": params["count"], "verdicts": verdicts, **marked})
-    phrase = any(record_of(words).phrase for words in record_of(params["score"]).words)
-    own = {"kind": "refused_phrase" if phrase else "refused", "score": show_key(*params["score"].split(".", 1))}
-    counts = {name: params[name] for name in ("judge", "n", "of")}
-    return Note(note.code, {**own, "verdict": _write(params["verdict"]), **counts, **marked})
+    record, words = record_of(params["score"]), params.get("words", record_of(params["score"]).words[0])
+    grade = next((grade for grade, value in record.grades.items() if value == params["verdict"]), "")
+    kind = params["doubt"]
+    if kind == REFUSED:
+        kind = "refused_phrase" if record_of(words).phrase else "refused"
+    own = {"kind": kind, "score": show_key(*params["score"].split(".", 1)), "verdict": _write(params["verdict"])}
+    own |= {"grade": grade or _write(params["verdict"]), "words": show_key(*words.split(".", 1))}
+    counts = {name: params[name] for name in ("judge", "n", "of", "right", "known") if name in params}
+    return Note(note.code, {**own, **counts, **marked})
 
 
 def _write(verdict: float | str) -> str:

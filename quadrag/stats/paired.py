@@ -50,19 +50,6 @@ class Pair:
     p: float  # how often chance alone would make a difference at least as large
     test: str  # how p was found: ``mcnemar`` (by mid-p) or ``flips``
     spread: float  # the standard deviation of a question's difference
-    # p adjusted by Holm's rule for all differences that are compared at once; None of one by itself, of few questions,
-    # or where all values are the same
-    p_holm: float | None = None
-
-    @property
-    def decisive(self) -> float:
-        """The p that a verdict goes by."""
-        return self.p if self.p_holm is None else self.p_holm
-
-    @property
-    def detectable(self) -> float:
-        """The smallest true difference that as many questions show to a test at 5% in four of five cases."""
-        return detectable(self.spread, self.n)
 
 
 def paired_difference(

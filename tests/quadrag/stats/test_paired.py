@@ -19,7 +19,7 @@ from quadrag.stats import (
     paired_difference,
     share_difference,
 )
-from quadrag.stats.paired import sign_flips
+from quadrag.stats.paired import detectable, sign_flips
 
 VALUE = st.floats(-1, 1).map(lambda value: round(value, 3))
 PAIRS = st.lists(st.tuples(VALUE, VALUE), min_size=2, max_size=12)
@@ -150,7 +150,9 @@ def test_two_runs_swapped_differ_in_sign_alone(pairs: list[tuple[float, float]])
 def test_power_is_statsmodels(pairs: list[tuple[float, float]]) -> None:
     found = pair(*(ones(*side) for side in zip(*pairs, strict=True)))
     if found.spread:
-        assert normal_power(found.detectable / found.spread, found.n, 0.05) == pytest.approx(0.8, abs=1e-5)
+        assert normal_power(detectable(found.spread, found.n) / found.spread, found.n, 0.05) == pytest.approx(
+            0.8, abs=1e-5
+        )
 
 
 def test_samples_that_repeat_each_other_change_no_verdict() -> None:
