@@ -17,7 +17,7 @@ from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
 from quadrag.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.reporting.facts import describe_kept
-from quadrag.reporting.messages import pick_notes, say_invalid, say_item, say_score, translate_table
+from quadrag.reporting.messages import pick_notes, say, say_invalid, say_item, say_score, translate_table
 from quadrag.reporting.page.page import make_environment, write_page
 from quadrag.reporting.question_text import DisplayOptions, write_items
 from quadrag.reporting.questions import ItemFilter, RunReader
@@ -169,7 +169,10 @@ class Evaluation(Mapping[str, Score]):
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
         run, stopped = self.result.record, self.result.stopped
-        return [*([stopped] if stopped and not run.dead_judge else []), *say_invalid(run, python=True)]
+        return [
+            *([say(stopped, python=True)] if stopped and not run.dead_judge else []),
+            *say_invalid(run, python=True),
+        ]
 
     @property
     def valid(self) -> bool:

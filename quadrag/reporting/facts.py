@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from quadrag.chat.estimate import Estimate, Stage
+from quadrag.chat.estimate import RULE, Estimate, Stage
 from quadrag.results.run import Run
 from quadrag.stats import spread
 from quadrag.systems.estimated import JUDGE
@@ -117,7 +117,7 @@ def tabulate_estimate(estimate: Estimate, currency: str | None) -> Table:
     asked = {one.name for one in stages if one.calls}
     notes = [
         "calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies.",
-        *(f"Tokens of {model}: {how}." for model, how in estimate.how.items()),
+        f"Tokens are reckoned: {RULE}.",
         *[_LENGTHS] * bool(asked),
         *[_JUDGED] * (JUDGE in asked),
         *estimate.notes,
@@ -153,4 +153,5 @@ def describe_estimate(estimate: Estimate) -> dict[str, Any]:
                 "most_cost": None if most is None else float(most),
             }
         )
-    return {"stages": stages, "tokens": dict(estimate.how), **({"notes": estimate.notes} if estimate.notes else {})}
+    tokens = dict.fromkeys((one.model for one in estimate.stages), f"reckoned, {RULE}")
+    return {"stages": stages, "tokens": tokens, **({"notes": estimate.notes} if estimate.notes else {})}

@@ -6,7 +6,7 @@ from operator import attrgetter
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from quadrag.audit.finding import Finding
+from quadrag.audit import Finding
 from quadrag.judges.notes import note_judges
 from quadrag.metric_record import show_key
 from quadrag.results.check import is_part

@@ -148,12 +148,12 @@ def merge_runs(results: Sequence[Run]) -> Run:
         short={place: kind for run in runs for place, kind in run.short.items()},
         notes=[note for part, how in parts for note in rename_splits(part.record, how)],
         dead_judge=any(run.dead_judge for run in runs),
+        stopped=next((run.stopped for run in runs if run.stopped), None),
     )
     return Run(
         merged,
         [replace(one, key=one.key._replace(split=one.key.split + how)) for part, how in parts for one in part.scores],
         [line | {"split": line["split"] + how} for part, how in parts for line in part.items],
-        stopped="; ".join(result.stopped for result in results if result.stopped) or None,
         asked={
             (config, split + how, name): one for part, how in parts for (config, split, name), one in part.asked.items()
         },

@@ -38,7 +38,8 @@ class RunRecord:
     judge: str | None = None  # its judges by name; None where there is none
     state: str = "new"  # ``new``, ``running``, ``stopped`` or ``finished``
     files: dict[str, str] = field(default_factory=dict)  # the sha256 of each stage's file as the run wrote it, by name
-    stopped: str | None = None  # why it could not finish
+    # Why it could not finish: ``code`` (``budget``, ``judge_dead``) and ``params``, as `NoteCode.STOPPED` has them.
+    stopped: dict[str, Any] | None = None
     log: bool = False  # whether its answers are a harness's log, of quadrag's own prompts and of what a model replied
     coverage: Share | None = None  # how many questions were asked, or a file answers; None where all
     source: str = "unknown"  # where the questions come from, and the corpus where it is from elsewhere, in words

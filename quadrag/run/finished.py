@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quadrag import catalogue
 from quadrag.benchmark import Benchmark, Stratum, load
-from quadrag.data.card_facts import hub_record
 from quadrag.errors import QuadragError
 from quadrag.parts import Conditions
 from quadrag.progress import remark
@@ -52,7 +52,7 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
 def _place_in_benchmark(result: Run) -> tuple[str, int, bool]:
     """Return where a run stands among those of a folder: its config as in its benchmark, without documents last."""
     run = result.record
-    configs = [*hub_record(run.benchmark).rows]
+    configs = [*catalogue.configs(run.benchmark)]
     known = configs.index(run.config) if run.config in configs else len(configs)
     return run.benchmark, known, run.retriever == NONE
 
@@ -73,7 +73,7 @@ def read_result(folder: Path, profile: str | None = None, run: RunRecord | None 
     rows = [row for _, row in read_jsonl(folder / ANSWERS)] if is_as_written(folder, run, ANSWERS) else []
     texts = {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
     marked = settle_scores(scores, run, items)
-    return Run(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
+    return Run(run, marked, items, asked=asked, folder=folder, texts=texts)
 
 
 def refuse_repeated_tasks(name: str, results: Sequence[Run]) -> None:

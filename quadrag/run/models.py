@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quadrag.benchmark import load
+from quadrag.chat.completer import Completer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import FAILED
@@ -17,7 +18,7 @@ from quadrag.spec import EXTRACTIVE, Chat, Function, RunSpec, Service
 from quadrag.systems.extractive import Extractive
 from quadrag.systems.models import open_completer, open_system
 from quadrag.systems.service import RagService
-from quadrag.systems.system import Completer, System
+from quadrag.systems.system import System
 
 
 @dataclass(slots=True)
@@ -30,7 +31,7 @@ class Models:
     entity_llm: Completer | None = None
     embed: Embed | None = None
     ledger: Ledger | None = None
-    dead_judge: str | None = None
+    dead_judge: Mapping[str, Any] | None = None
 
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""
@@ -74,7 +75,7 @@ def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None)
     if spec.embed:
         from quadrag.retrieval.encoder import Encoder
 
-        embed = Encoder(spec.embed, trust=policy.trust)
+        embed = Encoder(spec.embed, policy.trust)
         embed.check()
     if system is None and isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE:
         system = Extractive()

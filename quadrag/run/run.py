@@ -115,13 +115,13 @@ def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy)
     try:
         generated = answer(folder, loaded, models, passages)
     except BudgetReached as stop:
-        (generated,), stopped = stop.results, str(stop)
+        (generated,), stopped = stop.results, stop.params
     if system.finds_passages:
         passages = passages_of.read(folder.place(RETRIEVED), loaded.questions, folder.read(RETRIEVED))
     answers = generated.asked if stopped else generated.answers
     scored = score(folder, loaded, models, answers, passages, stopped)
     if scored.dead and again and not models.dead_judge:
-        raise DeadJudge(f"{scored.stopped}; the answers are kept in {folder.path}: do it again with a judge that does")
+        raise DeadJudge(scored.stopped or {})
     summarise(folder, models, generated, answers, scored)
     record = folder.record
     record.started, record.seconds = show_time(started), round(time.time() - started, 3)
@@ -130,7 +130,7 @@ def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy)
     if not (record.stopped and again):
         folder.commit()
     texts = {(each.key, each.sample): each.answer for each in generated.answers}
-    return Run(record, marked, scored.items, stopped=record.stopped, asked=asked, folder=folder.path, texts=texts)
+    return Run(record, marked, scored.items, asked=asked, folder=folder.path, texts=texts)
 
 
 def open_finder(benchmark: Benchmark, spec: RunSpec, models: Models) -> Finder | None:
@@ -172,7 +172,7 @@ def describe(loaded: Loaded, models: Models) -> RunRecord:
         from quadrag.retrieval.search import describe_search
 
         searched["retrieval"] = {**spec.settings(), "corpus": loaded.corpus.fingerprint[:16]}
-        searched["search"] = describe_search(spec.retriever, spec.retrieval)
+        searched["search"] = describe_search(spec.retrieves, spec.retrieval)
     metrics = benchmark.metrics(spec.config, spec.conditions)
     # What is wrong with a metric's arguments is said before a call is made.
     keywords = {metric.module: benchmark.keywords(metric, questions, spec.conditions) for metric in metrics}
@@ -310,7 +310,7 @@ def score(
     models: Models,
     answers: Sequence[Answer],
     passages: Mapping[Key, Sequence[Passage]],
-    stopped: str | None,
+    stopped: Mapping[str, Any] | None,
 ) -> Scored:
     """Drive the scorers over the answers; of a run that stopped, over those there are, by what needs no judge."""
     spec, system = loaded.work.task, models.system
@@ -328,11 +328,6 @@ def summarise(
     """Write items and scores, and note what the run came to."""
     record, stopped = folder.record, scored.stopped
     scored.tell(record)
-    if stopped and record.dead_judge:
-        kept = f"; the answers are kept in {folder.path}" if folder.path else ""
-        stopped = f"{stopped}{kept}: do it again with a judge that does"
-    elif stopped:
-        stopped = f"{len(answers)} of {len(generated.answers)} answers; {stopped}"
     if models.judges:
         folder.write(VERDICTS, jsonl_text(scored.verdicts))
     folder.write(ITEMS, jsonl_text(scored.items))
@@ -341,7 +336,11 @@ def summarise(
     record.failed_verdicts = 0 if stopped else count_verdicts(answers, scored.items, "api_error")
     record.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
     record.latency = stats.spread(list(record.latency_seconds.values()))
-    record.state, record.stopped = "stopped" if stopped else "finished", stopped
+    record.state, record.stopped = "finished", None
+    if stopped:
+        params = {} if record.dead_judge else {"done": len(answers), "total": len(generated.answers)}
+        code = "judge_dead" if record.dead_judge else "budget"
+        record.state, record.stopped = "stopped", {"code": code, "params": {**stopped, **params}}
 
 
 @cache

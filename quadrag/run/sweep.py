@@ -7,7 +7,7 @@ from pathlib import Path
 
 from quadrag.benchmark import Benchmark, load
 from quadrag.data.builders import SAMPLE
-from quadrag.data.files import find_files
+from quadrag.data.files import find_lacking
 from quadrag.errors import NotReady, QuadragError
 from quadrag.loading import script_options
 from quadrag.results.run import Run
@@ -99,7 +99,7 @@ def _require_files(spec: RunSpec, benchmark: Benchmark) -> None:
     if spec.data_dir in (None, SAMPLE):
         return
     split = spec.split or benchmark.default_split
-    if lacking := find_files(spec.benchmark, spec.config, str(spec.data_dir), split)[1]:
+    if lacking := find_lacking(spec.benchmark, spec.config, str(spec.data_dir), split):
         fetch = f"fetch it with `quadrag prepare {spec.benchmark}`"
         raise NotReady(f"{spec.data_dir} lacks {', '.join(lacking)}; {fetch}")
 

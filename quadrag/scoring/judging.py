@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadrag.benchmark import Benchmark, MetricUse
 from quadrag.catalogue import load_scorer
-from quadrag.chat.keys import known_keys
 from quadrag.chat.reply import UNREADABLE, Failure
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
@@ -33,7 +32,7 @@ _NOT_ASKED = Failure("api_error", "not asked yet")
 
 
 class Scored(NamedTuple):
-    """Items and scores, what was asked and said, why the run stopped, and which judge was asked no further.
+    """Items and scores, what was asked and said, what stopped the run, and which judge was asked no further.
 
     `verdict` could not be read. `notes` are of what is odd of the others.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
@@ -41,7 +40,7 @@ class Scored(NamedTuple):
 
     items: Rows
     scores: list[Score]
-    stopped: str | None = None
+    stopped: Mapping[str, Any] | None = None
     verdict: str | None = None
     unread: str | None = None
     dead: bool = False
@@ -97,7 +96,7 @@ def score_answers(
     questions: Sequence[Question],
     answers: Sequence[Answer],
     task: RunSpec,
-    stopped: str | None = None,
+    stopped: Mapping[str, Any] | None = None,
     passages: Mapping[Key, Sequence[Passage]] | None = None,
 ) -> Scored:
     """Score answers with the run's judges, unless it has stopped before; ranks too, where passages are given.
@@ -121,7 +120,7 @@ def score_answers(
                 if unread is None:
                     return _judge(models, judged)
         except DeadJudge as error:
-            dead = str(error)
+            dead = error.params
     items, scores = judged._replace(given=replace(given, judges=())).score()
     model, verdict = unread or (None, None)
     return Scored(items, scores, stopped or dead, verdict, model, dead is not None)
@@ -173,7 +172,7 @@ def _list_unread(judged: Judged, items: Rows, verdicts: Rows) -> Iterator[Mappin
 
 
 def _quote(reply: str) -> str:
-    return known_keys().line(reply, _SHOWN)
+    return one_line(reply, _SHOWN)
 
 
 def find_oddities(judged: Judged, items: Rows) -> list[Note]:

@@ -13,7 +13,7 @@ from quadrag.errors import QuadragError
 from quadrag.results.record import NAME, RunRecord, is_as_written, read_run
 from quadrag.spec import UNKNOWN, RunSpec
 from quadrag.systems.own import take_served
-from quadrag.systems.system import Assignment, Generated, Passages, Questions, System, Tell
+from quadrag.systems.system import Assignment, Generated, OnProgress, Passages, Questions, System
 
 from ..finished import digest_each, read_asked
 from ..folder import is_empty
@@ -70,7 +70,9 @@ class AnswersFile(System):
         if (maker := find_maker(self._path)) and (prompts := maker.settings.get("prompts")):
             record.given = [Path(str(prompts)).name]
 
-    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+    def answer(
+        self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
+    ) -> Generated:
         """Return the answers; see `System.answer`."""
         generated = self._generated
         generated.passages = {question.key: generated.passages.get(question.key, ()) for question in questions}

@@ -120,15 +120,6 @@ def test_a_difference_that_is_more_than_chance_has_a_filled_sign():
     assert {"task", "a", "b", "3.0 (2.0 to 4.0)"} <= {*texts(image)}
 
 
-def test_differences_of_other_units_have_an_axis_of_their_own():
-    grid = make("forest")
-    for line, unit in zip(grid.rows[1:], ("percent points", "characters"), strict=True):
-        line.cells[-1].figure = line.cells[-1].figure._replace(unit=unit)
-    panels = draw_table(grid)
-    assert [title.rpartition(" · ")[2] for title, _ in panels] == ["percent points", "characters"]
-    assert ["3.0 (" in drawn for _, drawn in panels] == [True, False]
-
-
 def test_a_text_is_cut_to_its_room_by_the_width_of_its_characters():
     assert cut_text("abc", 100) == ("abc", 20)
     assert cut_text("中文标签", 100) == ("中文标签", 48)

@@ -12,7 +12,7 @@ from quadrag.reporting.table import Cell, Row, Table
 from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import to_text
 from quadrag.results.note import Note, NoteCode
-from quadrag.retrieval.registry import RETRIEVERS
+from quadrag.retrieval.search import RETRIEVERS
 from quadrag.run.finished import read_runs
 from quadrag.run.plan import recipes
 

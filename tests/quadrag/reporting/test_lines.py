@@ -9,12 +9,11 @@ from rich.cells import cell_len
 from specs import record_of
 
 from quadrag.reporting.cells import difference_cell, our_lines, printed_lines, value_cell
-from quadrag.reporting.notes import explain_profiles, note_lower, note_units
+from quadrag.reporting.notes import explain_profiles, note_units
 from quadrag.reporting.published import read_published, read_table
 from quadrag.reporting.run_tables import slice_tables
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.reporting.text import print_tables
-from quadrag.results.check import check_lacking
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 from quadrag.results.score import Score
@@ -106,21 +105,6 @@ def test_printed_numbers_stand_by_name_with_a_mark_where_they_are_doubtful():
         assert line.cells[0].text == f"{row.value * 100:.2f}?"
 
 
-def test_printed_numbers_keep_the_decimals_of_the_paper():
-    found = {}
-    for name, number in (("rgb", "5"), ("rgb", "1"), ("crag", "5"), ("crud_rag", "3"), ("omnieval", "5")):
-        for row in read_table(name, number):
-            found.setdefault((name, number, row.unit), set()).add(len(row.printed.partition(".")[2]))
-    assert found == {
-        ("rgb", "5", "rate"): {0},
-        ("rgb", "1", "rate"): {2},
-        ("crag", "5", "rate"): {1},
-        ("crud_rag", "3", "rate"): {2},
-        ("crud_rag", "3", "characters"): {1},
-        ("omnieval", "5", "rate"): {2},  # printed as shares with four
-    }
-
-
 def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     def cell(n: int) -> tuple[str, str]:
         shown = value_cell(score("bleu", 0.12345, n_total=n, n_scored=n))
@@ -138,25 +122,6 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     adjusted = difference_cell(replace(pairs[1], p=0.098), "characters")
     assert [cell.figure and cell.figure.sure for cell in (difference_cell(pairs[1]), adjusted)] == [True, False]
     assert (adjusted.text, adjusted.sub) == ("+0.1", "0.1–0.2")
-
-
-def test_what_is_unscored_or_did_not_run_is_one_line_each():
-    lacking = {"unscored": {"no_questions": 1, "api_error": 2}}
-    both = [score("bleu", 0.5, **lacking), score("bleu", 0.4, "corrected", **lacking), score("rouge_l", 0.5, **lacking)]
-    (note,) = check_lacking(both[::2])
-    assert note.params["keys"] == ["bleu", "rouge_l"] and note.params["reasons"] == {"no_questions": 1}
-    rows = [score("bertscore", None, not_run="no embedding")]
-    rows += [score(key, None, metric="ragquesteval", not_run="no judge") for key in ("precision", "recall")]
-    assert [(len(note.params["keys"]), note.params["why"]) for note in check_lacking(rows)] == [
-        (1, "--bertscore"),
-        (2, "--judge"),
-    ]
-
-
-def test_of_which_keys_lower_is_better_is_said_by_the_metrics():
-    assert note_lower([("omnieval", "acc"), ("retrieval_ranking", "recall@5")]) == []
-    (note,) = note_lower([("omnieval", "hal"), ("truthfulness", "missing")])
-    assert note.params["keys"] == ["hal", "missing"]
 
 
 def part(place: str, key: str = "accuracy", n: int = 5, **more: Any) -> Score:

@@ -12,14 +12,14 @@ from chat_server import ChatServer
 from compared_runs import note_lost
 
 from quadrag import catalogue
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.paths import room
 from quadrag.reporting.replicas import list_reasons
 from quadrag.reporting.settings import compare_settings, find_settings
 from quadrag.reporting.tables import tabulate_paper
 from quadrag.results.run import Run
 from quadrag.run.finished import read_result
-from quadrag.run.plan import plan_recipe, read_recipe, recipes
+from quadrag.run.plan import read_recipe, recipes
 from quadrag.spec import merge
 
 ZH, REJECTED = "rgb-table7-chatgpt-zh", "rejection_rate.rejection_rate"
@@ -50,9 +50,9 @@ def read_as_whole(folder: Path) -> list[Run]:
     for result in results:
         result.record.provenance, result.record.coverage = "authors", None
         result.record.spec = result.record.spec.changed(limit=None)
-        rows = hub_record("rgb").rows[result.record.config]
-        line = result.items[0]
-        result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number or 0)]
+        splits, line = catalogue.config("rgb", result.record.config).splits, result.items[0]
+        counts = {name: card_facts("rgb").find_rows(result.record.config, name).number for name in splits}
+        result.items = [{**line, "split": name, "id": str(n)} for name, count in counts.items() for n in range(count)]
     return results
 
 
@@ -100,7 +100,7 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
         (lambda one: setattr(one.record, "provenance", "unverified"), {"kind": "data_unverified"}),
         (lambda one: setattr(one.record, "provenance", "partial"), {"kind": "data_partial"}),
         (lambda one: one.items.pop(), {"kind": "questions", "done": "99", "total": "100"}),
-        (lambda one: setattr(one.record, "stopped", "dead"), {"kind": "stopped"}),
+        (lambda one: setattr(one.record, "stopped", {"code": "budget", "params": {}}), {"kind": "stopped"}),
         (lambda one: one.record.notes.append(note_lost(one.record.config, "test", REJECTED)), {"kind": "invalid"}),
         (lambda one: change_replica(one, runs=3), {"kind": "runs", "done": 2, "total": 3}),
     ],
@@ -126,19 +126,6 @@ def test_what_the_user_changed_is_named_for_programs(run, given, changed):
     assert found["not_replicated"] == [*changed, *rest]
     assert (found["recipe"], found["coverage"]) == (ZH, "1 of 12")
     assert {(row["recipe"], row["retriever"]) for row in found["rows"]} == {(ZH, "none"), (ZH, "own")}
-
-
-def test_settings_of_a_search_an_option_and_another_model_for_entities_are_named(cli):
-    said = {"system": {"llm": "http://h/v1"}, "retrieval": {"chunk_size": 99}}
-    (spec, *_) = plan_recipe("omnieval-table4-bge-m3", said)
-    assert spec.replica and spec.replica.changed["chunk_size"][0] == 99
-    with ChatServer(models=["tiiuae/falcon-40b"]) as server:
-        asked = ("--llm", f"{server.url}#tiiuae/falcon-40b", *SAMPLE, "--limit", 1, "--ledger", "L", "--json")
-        found = json.loads(cli("run", "--recipe", "crag-table11-falcon-40b", *asked, "--out", "a").out)
-        more = ("--option", "conversation=turns", "--out", "b")
-        turns = json.loads(cli("run", "--recipe", "omnieval-table5-qwen2.5-72b-alone", *asked, *more).out)
-    assert any(why.startswith("another model for entities") for why in found["not_replicated"])
-    assert "conversation turns (recipe text)" in turns["not_replicated"]
 
 
 def test_of_a_sweep_each_row_is_marked_with_ours_right_under_it(run):

@@ -116,7 +116,7 @@ def test_logs_of_one_model_are_one_system(cli):
     files = [rgb_log("out/org__m", *task) for task in TASKS]
     Path(f"out/org__m/results_{TIME}.json").write_text('{"model_name": "org/m"}', "utf-8")
     ran = cli("score", "out/org__m", *SAMPLE, "--out", "scores")
-    assert ran.code == 0 and ran.out.startswith("\nrgb, m\n"), ran.err
+    assert ran.code == 0, ran.err
     runs = made("scores")
     assert {name: (run.llm, run.coverage, run.log) for name, run in runs.items()} == {
         "rgb_noise_robustness_en": ("org/m", (5, 12), True),

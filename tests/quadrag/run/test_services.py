@@ -36,14 +36,9 @@ def test_a_folder_is_of_its_services_or_of_models_by_their_names(cli, server, ju
         assert "shown again" in kept.out and moved.requests == other.requests == 0
 
 
-def test_a_model_that_the_server_does_not_list_is_refused_and_may_be_called_as_the_user_likes(cli, server, judge):
+def test_a_model_may_be_called_as_the_user_likes(cli, server, judge):
     server.state.models = ["tiny"]
-    ran = cli(*ONE, "--llm", f"{server.url}#gpt-4", "--out", "a")
-    assert ran.code == 2 and server.requests == 0 and not Path("a").exists()
-    assert f"{server.url} serves tiny, not gpt-4; type {server.url}#tiny" in ran.err and "--llm-name" in ran.err
     asked = (*ONE, "--llm", f"{server.url}#tiny")
-    ran = cli(*asked, "--judge", f"{judge.url}#gpt-4", "--out", "a")
-    assert ran.code == 2 and judge.requests == 0 and "serves j, not gpt-4" in ran.err
     another = ("--judge", f"{judge.url}#j", *spec_file(judges=[{"name": "another"}]))
     ran = cli(*asked, "--llm-name", "gpt-4", *another, "--out", "a")
     assert ran.code == 0 and server.bodies[0]["model"] == "tiny"
