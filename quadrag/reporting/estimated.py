@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from quadrag.chat.estimate import RULE, Estimate, Stage
-from quadrag.systems.estimated import JUDGE
+from quadrag.systems.models import JUDGE
 
 from .cells import NOTHING
 from .table import Cell, Row, Table
