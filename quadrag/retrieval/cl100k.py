@@ -19,19 +19,21 @@ _FILES = {  # as tiktoken calls them in a cache
 _CACHE = "TIKTOKEN_CACHE_DIR"
 
 
-def _find_cache() -> None:
-    if _CACHE not in os.environ and (found := list(distributions(name="llama-index-core"))):
-        os.environ[_CACHE] = str(found[0].locate_file("llama_index/core/_static/tiktoken_cache"))
+def count(text: str, name: str = NAME) -> int:
+    """Return how many tokens a text has."""
+    return len(_load(name).encode(text, allowed_special="all"))
+
+
+def starts(text: str) -> list[int]:
+    """Return the character in which each token of a text starts."""
+    encoding = _load(NAME)
+    offsets: list[int] = encoding.decode_with_offsets(encoding.encode(text, allowed_special="all"))[1]
+    return offsets
 
 
 @lru_cache(maxsize=2)
-def _load(name: str = NAME) -> Any:
-    """Load an encoding."""
-    try:
-        import tiktoken
-    except ImportError:
-        raise NotReady(f"tokens of {name} need tiktoken; {tell_extra('tokens')}") from None
-    _find_cache()  # without it, tiktoken downloads the file
+def _load(name: str) -> Any:
+    tiktoken = _import_tiktoken()
     try:
         return tiktoken.get_encoding(name)
     except Exception as error:  # requests has many kinds, and a damaged file raises ValueError
@@ -41,13 +43,12 @@ def _load(name: str = NAME) -> Any:
         ) from None
 
 
-def count(text: str, name: str = NAME) -> int:
-    """Return how many tokens a text has."""
-    return len(_load(name).encode(text, allowed_special="all"))
-
-
-def starts(text: str) -> list[int]:
-    """Return the character in which each token of a text starts."""
-    encoding = _load()
-    found: list[int] = encoding.decode_with_offsets(encoding.encode(text, allowed_special="all"))[1]
-    return found
+def _import_tiktoken() -> Any:
+    """Import tiktoken, and name the folder of its files, which it would download."""
+    try:
+        import tiktoken
+    except ImportError:
+        raise NotReady(f"tokens of OpenAI's encodings need tiktoken; {tell_extra('tokens')}") from None
+    if _CACHE not in os.environ and (installed := list(distributions(name="llama-index-core"))):
+        os.environ[_CACHE] = str(installed[0].locate_file("llama_index/core/_static/tiktoken_cache"))
+    return tiktoken

@@ -83,7 +83,7 @@ def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None)
     if spec.embed:
         from quadrag.retrieval.encoder import Encoder
 
-        embed = Encoder(spec.embed, trust=policy.trust)
+        embed = Encoder(spec.embed, policy.trust)
         embed.check()
     if system is None and isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE:
         system = Extractive()

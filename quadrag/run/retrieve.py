@@ -75,10 +75,10 @@ def retrieve(
 
     queries, told = list(dict.fromkeys(question.query for question in questions)), {}
     if estimate is not None:
-        hits = find_or_stand_in(corpus, task.retriever, task.retrieval, queries, estimate.notes)
+        hits = find_or_stand_in(corpus, task.retrieves, task.retrieval, queries, estimate.notes)
     else:
-        search = Search(corpus, task.retriever, task.retrieval)
-        hits, told = search.find(queries), search.told
+        search = Search(corpus, task.retrieves, task.retrieval)
+        hits, told = search.find(queries), search.found
     by_query = dict(zip(queries, hits, strict=True))
     return {question.key: tuple(by_query[question.query]) for question in questions}, told
 

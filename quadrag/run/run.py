@@ -183,7 +183,7 @@ def describe(loaded: Loaded, models: Models, policy: CallPolicy) -> RunRecord:
         from quadrag.retrieval.search import describe_search
 
         searched["retrieval"] = {**spec.settings(), "corpus": loaded.corpus.fingerprint[:16]}
-        searched["search"] = describe_search(spec.retriever, spec.retrieval)
+        searched["search"] = describe_search(spec.retrieves, spec.retrieval)
     metrics = benchmark.metrics(spec.config, spec.conditions)
     keywords = {
         metric.module: benchmark.keywords(metric, questions, spec.conditions) for metric in metrics

@@ -74,8 +74,8 @@ def test_a_large_corpus_is_not_indexed_for_an_estimate(cli, model, monkeypatch, 
     place = ("run", "crud_rag", "summary", "--data-dir", "sample", *spec_file(retrieval=source))
     asked = (*place, "--llm", f"{model.url}#gpt-4", "--ledger", "L", "--out")
     said = json.loads(cli(*asked, "r", "--estimate", "--json").out)
-    assert said["notes"] == [search.TOLD] and not list((tmp_path / "cache").glob("indexes/passages-*"))
-    assert search.TOLD in " ".join(cli(*asked, "r", "--estimate").out.split())
+    assert said["notes"] == [search.STAND_IN] and not list((tmp_path / "cache").glob("indexes/passages-*"))
+    assert search.STAND_IN in " ".join(cli(*asked, "r", "--estimate").out.split())
     assert cli(*asked, "r").code == 0
     found = sum(3 + sum(4 + reckon(m["content"]) for m in body["messages"]) for body in model.bodies)
     assert said["stages"][0]["prompt_tokens"] == pytest.approx(found, rel=0.2)
