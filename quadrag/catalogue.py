@@ -70,8 +70,7 @@ def metrics() -> Mapping[str, Path]:
 
 def benchmark_name(name: str) -> str:
     """Return the name of a benchmark; QuadragError with the nearest names where there is none."""
-    pick("benchmark", name, benchmarks())
-    return name
+    return pick("benchmark", name, _entry_points()).name
 
 
 def plugin_folder(benchmark: str) -> Path:
@@ -81,9 +80,10 @@ def plugin_folder(benchmark: str) -> Path:
 
 
 def module_beside(benchmark: str, name: str) -> ModuleType | None:
-    """Import a module that lies beside a benchmark's record, as ``tables``; None where there is none."""
+    """Import a module or package that lies beside a benchmark's record, as ``tables``; None where there is none."""
     package = _entry_points()[benchmark].module.rpartition(".")[0]
-    if not plugin_folder(benchmark).joinpath(*name.split(".")).with_suffix(".py").is_file():
+    place = plugin_folder(benchmark) / name
+    if not place.with_suffix(".py").is_file() and not (place / "__init__.py").is_file():
         return None
     return importlib.import_module(f"{package}.{name}")
 
