@@ -68,7 +68,7 @@ def build(
             aside.replace(target)
     except OSError as error:
         raise QuadragError(
-            f"cannot write {target} ({error.strerror or error}); make room there, or name another file"
+            f"cannot write {target} ({error.strerror or error}); make room there, or name another file, for the sample another QUADRAG_CACHE"
         ) from None
     return Built(target, rows, [name for name in names if name not in sizes])
 
