@@ -282,6 +282,8 @@ def _name_files(config, split, paths=()):
     cells, parts = {}, []
     for path in paths:
         topic, task = _place(path)
+        if _LEGACY in (topic, task):
+            continue
         if not topic or not task:
             parts.append(path)
         elif (other := cells.setdefault((topic, task), path)) is not path:

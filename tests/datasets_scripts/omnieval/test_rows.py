@@ -111,7 +111,7 @@ def test_the_topic_with_its_root_or_not_and_either_parentheses(tmp_path: Path, n
 
 def test_what_upstream_has_given_up_is_passed_over(tmp_path: Path) -> None:
     cell(tmp_path, record())
-    for name in ("银行业务/零售银行/结构化知识问答", "金融科技/移动支付/对比类问答", "保险/责任保险/抽取类问答"):
+    for name in ("银行业务/零售银行/结构化知识问答", "金融科技/移动支付/对比类问答", "保险/责任保险/对比类问答"):
         put(tmp_path, f"{FINAL}/{name}.jsonl", record(), record())
     put(tmp_path, f"{FINAL}/监管与合规/客户知识产权（KYC）/多轮对话能力.jsonl", [record(), record()])
     for config in ("all", "extractive_qa"):
