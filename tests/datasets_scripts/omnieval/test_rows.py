@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from omnieval_files import FINAL, HUMAN, NODES, PLACES, TASKS, cell, ids, named, node, one, put, record, refusal, rows
-
-from quadrag import catalogue
-from quadrag.data import builders
+from omnieval_files import FINAL, HUMAN, NODES, PLACES, cell, ids, named, node, one, put, record, refusal, rows
 
 EXPECTED = {
     "id": "auto/banking/retail/extractive_qa/1",
@@ -26,15 +23,6 @@ EXPECTED = {
     "evaluation": 2,
 }
 BARE = {"question": "年费是多少？", "golden_answers": ["三十元"]}
-
-
-def test_configs_splits_and_columns() -> None:
-    configs = catalogue.configs("omnieval")
-    assert list(configs) == ["all", *TASKS, "corpus"]
-    for name, config in configs.items():
-        builder, _ = builders.open_builder("omnieval", name, builders.SAMPLE)
-        assert config.splits == (["corpus"] if name == "corpus" else ["train", "auto", "human"])
-        assert list(builder.info.features) == (["id", "title", "contents"] if name == "corpus" else list(EXPECTED))
 
 
 def test_what_a_row_holds(tmp_path: Path) -> None:
