@@ -43,12 +43,6 @@ def test_a_tie_is_not_broken_by_the_order_of_adding_up():
     assert [row for row, _ in fused] == [A, C, B] and len({score for _, score in fused}) == 1
 
 
-def test_weight_and_constant():
-    assert fuse([ranked(A)], 1, weight=1, constant=0) == [(A, 1.0)]
-    assert fuse([ranked(A, B), ranked(C, B)], 1, constant=0)[0] == (A, 0.5), "a first rank counts for more"
-    assert fuse([ranked(A, B), ranked(C, B)], 1)[0][0] == B, "than here"
-
-
 def test_what_is_empty():
     assert fuse([], 3) == fuse([[], []], 3) == []
     assert fuse([[], ranked(C)], 3) == [(C, 0.5 / 61)]
