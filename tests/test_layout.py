@@ -1,121 +1,79 @@
 """The house keeps its order: who may import whom, what the wheel holds, what every published unit brings along."""
 
 import ast
+import os
+import re
 import shutil
 import stat
 import subprocess
 import sys
 import zipfile
-from functools import cache
 from pathlib import Path
 
 import pytest
 
+import quadrag
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("metrics", "baselines", "datasets_scripts", "hub_cards")
 METRICS = sorted(path.parent for path in (ROOT / "metrics").glob("*/*.py") if path.stem == path.parent.name)
-# From the ground up: a layer imports itself and those above it in this list. A benchmark's room is `baselines/NAME`.
-FLOORS = (
-    "metrics/_shared",
-    "quadrag quadrag/stats quadrag/data quadrag/chat",
-    "quadrag/results",
-    "quadrag/retrieval quadrag/systems quadrag/scoring quadrag/run",
-    "quadrag/reporting quadrag/judges quadrag/construct quadrag/hub quadrag/audit",
-    "quadrag/api quadrag/harnesses quadrag/commands",
-    "baselines/NAME",
-)
-BENCHMARKS = [path.parent.name for path in (ROOT / "baselines").glob("*/benchmark.py")]
 
 
 def python_files(room: str) -> list[Path]:
     return [path for path in sorted((ROOT / room).rglob("*.py")) if not path.is_symlink()]
 
 
-def module_of(path: Path) -> tuple[str, ...]:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    parts = parts[:-1] if parts[-1] == "__init__" else parts
-    return parts if parts[0] == "quadrag" else ("quadrag", *parts)
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what is installed, alone in a folder, so that imports can be planted into it."""
+    installed = Path(quadrag.__file__).parent
+    if installed == ROOT / "quadrag":
+        pytest.skip("a checkout is on the path; the layers are those of the wheel: make test")
+    return Path(shutil.copytree(installed, tmp_path_factory.mktemp("installed") / "quadrag"))
 
 
-FILES = {module_of(path): path for room in ("quadrag", "baselines", "metrics/_shared") for path in python_files(room)}
+def lint(package: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).with_name("lint-imports")), str(ROOT / "setup.cfg"), "--no-cache"]
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    return subprocess.run(command, cwd=package.parent, env=environment, capture_output=True, text=True)
 
 
-def imported(path: Path) -> set[Path]:
-    here = module_of(path)
-    package = here if path.name == "__init__.py" else here[:-1]
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[tuple[str, ...]] = []
-        if isinstance(node, ast.Import):
-            names = [tuple(alias.name.split(".")) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            base += tuple((node.module or "").split(".")) if node.module else ()
-            names = [name if (name := (*base, alias.name)) in FILES else base for alias in node.names]
-        found |= {FILES[name] for name in names if name in FILES}
-    return found - {path}
+def test_imports_run_down_and_in_no_circle(package: Path) -> None:
+    done = lint(package)
+    assert done.returncode == 0, done.stdout
 
 
-def room_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).parts[:-1]
-    if path.name in ("cli.py", "__main__.py"):
-        return "quadrag/commands"  # what the command line begins with
-    if parts[0] == "baselines" and len(parts) > 1 and parts[1] in BENCHMARKS:
-        return "baselines/NAME"
-    return "/".join(parts[:2])
+@pytest.mark.parametrize(
+    ("file", "planted"),
+    [
+        ("stats/means.py", "from quadrag.chat import ledger"),
+        ("results/score.py", "def late():\n    import quadrag.run.run"),
+        ("run/run.py", "from quadrag.reporting import table"),
+        ("commands/demo.py", "from quadrag.baselines.rgb import benchmark"),
+        ("baselines/rgb/benchmark.py", "import quadrag.baselines.crag.benchmark"),
+        ("systems/models.py", "import quadrag.scoring.drive"),  # which imports systems
+    ],
+)
+def test_an_import_that_runs_up_is_found(package: Path, file: str, planted: str) -> None:
+    path = package / file
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"{text}\n\n{planted}\n", encoding="utf-8")
+    try:
+        assert lint(package).returncode == 1
+    finally:
+        path.write_text(text, encoding="utf-8")
 
 
-def floor_of(path: Path) -> int:
-    return next(at for at, rooms in enumerate(FLOORS) if room_of(path) in rooms.split())
-
-
-@cache  # two seconds, which whoever collects tests need not wait
-def arrows() -> dict[Path, set[Path]]:
-    kept = [path for path in FILES.values() if path.name != "__init__.py" or room_of(path) != "quadrag"]
-    return {path: imported(path) for path in kept}
-
-
-def test_imports_run_one_way_floor_by_floor(capsys: pytest.CaptureFixture[str]) -> None:
-    used: dict[str, set[str]] = {room: set() for room in FLOORS}
-    back = []
-    for path, others in arrows().items():
-        if room_of(path) == "baselines":
-            continue  # its docstring alone
-        for other in others:
-            floor, below = floor_of(path), floor_of(other)
-            used[FLOORS[floor]].add(FLOORS[below])
-            if below > floor:
-                back.append(f"{path.relative_to(ROOT)} imports {other.relative_to(ROOT)}")
-    with capsys.disabled():
-        print("\n\nrooms from the ground up, and what each imports")
-        for room in FLOORS:
-            print(f"  {room:42} {', '.join(sorted(used[room] - {room}, key=FLOORS.index)) or '-'}")
-    assert not back, "\n".join(back)
-
-
-def test_no_two_files_import_each_other_however_far_around() -> None:
-    state: dict[Path, str] = {}
-
-    def visit(path: Path, way: tuple[Path, ...]) -> None:
-        if state.get(path) == "open":
-            circle = [str(each.relative_to(ROOT)) for each in (*way[way.index(path) :], path)]
-            raise AssertionError(f"a circle: {' > '.join(circle)}")
-        if path not in state:
-            state[path] = "open"
-            for other in sorted(arrows().get(path, ())):
-                visit(other, (*way, path))
-            state[path] = "done"
-
-    for path in arrows():
-        visit(path, ())
-
-
-def test_no_benchmark_imports_another() -> None:
-    for path, others in arrows().items():
-        if room_of(path) == "baselines/NAME":
-            mine = path.relative_to(ROOT).parts[1]
-            theirs = {other.relative_to(ROOT).parts[1] for other in others if room_of(other) == "baselines/NAME"}
-            assert theirs <= {mine}, f"{path} imports {theirs - {mine}}"
+def test_the_engine_names_no_benchmark_and_no_metric() -> None:
+    names = {path.name for room in ("datasets_scripts", "metrics") for path in (ROOT / room).iterdir() if path.is_dir()}
+    word = re.compile(rf"\b({'|'.join(sorted(name for name in names if name[0] != '_'))})\b")
+    named = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value[:60]!r}"
+        for path in python_files("quadrag")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and word.search(node.value)
+    ]
+    assert not named, "\n".join(named)
 
 
 @pytest.mark.parametrize("path", python_files("datasets_scripts") + python_files("metrics"), ids=str)

@@ -14,7 +14,7 @@ from quadrag.errors import QuadragError
 from quadrag.metrics._shared.fold import fold
 from quadrag.reporting.cells import interval_cell
 from quadrag.reporting.notes import INTERVALS
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.retrieval import webpage
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, summarise_all
 
@@ -113,19 +113,21 @@ def recall_at(questions: Sequence[PageSearch], cuts: Sequence[int]) -> Iterator[
             yield RecallAt(way, cut, longer, mean, len(members), sum(question.applicable for question in members))
 
 
-def recall_grid(questions: Sequence[PageSearch], scores: Sequence[RecallAt], cuts: Sequence[int], source: str) -> Grid:
+def recall_table(
+    questions: Sequence[PageSearch], scores: Sequence[RecallAt], cuts: Sequence[int], source: str
+) -> Table:
     """Make the table: a row per number of pages, a column per way, then the same without short answers."""
     found = {(score.way, score.pages, score.longer): score for score in scores}
     short = sum(question.short for question in questions)
     lines = []
     for longer in (False, True) if short else (False,):
         if longer:
-            lines.append(Line(f"without answers of up to {SHORT} characters", [Cell("")] * len(_HEADS), rule=True))
+            lines.append(Row(f"without answers of up to {SHORT} characters", [Cell("")] * len(_HEADS), rule=True))
         for cut in cuts:
             here = [found[(way, cut, longer)] for way in _HEADS]
             cells = [interval_cell(score.mean.value, score.mean.interval, score.n_scored) for score in here]
-            lines.append(Line(f"{' ' * longer}{cut}", cells))
-            lines.append(Line(f"{' ' * longer}  n", [Cell(str(score.n_scored)) for score in here]))
+            lines.append(Row(f"{' ' * longer}{cut}", cells))
+            lines.append(Row(f"{' ' * longer}  n", [Cell(str(score.n_scored)) for score in here]))
     notes: list[Any] = [
         f"Percent of questions. On: {source}.",
         INTERVALS,
@@ -139,7 +141,7 @@ def recall_grid(questions: Sequence[PageSearch], scores: Sequence[RecallAt], cut
     few = [f"{count} of {len(questions)} for {cut}" for cut, count in fewer.items() if count]
     notes += [f"Questions with fewer pages than asked for, all of which count: {', '.join(few)}."] * bool(few)
     notes += [_DRAWN] * (max(question.pages for question in questions) <= 5)
-    return Grid("Figure 2. Search recall by number of pages", "first pages", list(_HEADS.values()), lines, notes)
+    return Table("Figure 2. Search recall by number of pages", "first pages", list(_HEADS.values()), lines, notes)
 
 
 def recall_file(questions: Sequence[PageSearch], scores: Sequence[RecallAt], source: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from quadrag.reporting.paper_tables import PaperTables
 from quadrag.reporting.published import read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
 from quadrag.reporting.run_notes import note_ours, note_validity
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 
@@ -39,7 +39,7 @@ _TASKS = {
 }
 
 
-def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
+def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
     """Make the table of several runs; runs that the paper has no counterpart of stand in a block of their own."""
     recipes = any("crag-table11" in word for result in results for word in result.record.command)
     number = "11" if recipes else "5"
@@ -48,21 +48,21 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
     for result in results:
         blocks.setdefault(_name_block(result.record.config, result.record.retriever), []).append(result)
     keys = KEYS if any(result.record.judge for result in results) else (*KEYS, _PROXY)
-    lines: list[Line] = []
+    lines: list[Row] = []
     for name in sorted(blocks, key=[*_TASKS.values(), *blocks].index):
         printed = printed_lines([row for row in rows if _name_block(row.config, row.retriever) == name], keys, _indent)
-        own: list[tuple[str, list[Line]]] = []
+        own: list[tuple[str, list[Row]]] = []
         for result in blocks[name]:
             under = find_row([result.record], [line.label for line in printed])
             for split in dict.fromkeys(row.key.split for row in result.scores):
                 label = f" {name_model(result.record)} (ours)" + ("" if split == "public" else f", {split}")
                 here = [row for row in result.scores if row.key.split == split]
                 own.append((under, our_lines(label, here, keys, profiles)))
-        lines += [Line(name, [Cell("")] * len(keys), rule=True), *place_lines(printed, own)]
+        lines += [Row(name, [Cell("")] * len(keys), rule=True), *place_lines(printed, own)]
     shown = [row for row in rows if _name_block(row.config, row.retriever) in blocks]
     scores = [[row for row in result.scores if row.key.key in keys] for result in results]
     notes = [*note_ours(results, scores, profiles[0]), *note_paper(NAME, shown)]
-    return [Grid(f"Table {number}. Truthfulness of answers", "", list(keys), lines, notes, "points")]
+    return [Table(f"Table {number}. Truthfulness of answers", "", list(keys), lines, notes, "points")]
 
 
 def _indent(row: Any) -> str:
@@ -73,7 +73,7 @@ def _name_block(config: str, retriever: str) -> str:
     return _TASKS.get((config, retriever), f"{config} {retriever}")
 
 
-def tabulate_systems(result: Run, profiles: Sequence[str]) -> list[Grid]:
+def tabulate_systems(result: Run, profiles: Sequence[str]) -> list[Table]:
     """Make the table of a run; [] where its answers were neither rated nor timed."""
     scores = [row for row in result.whole() if row.key.metric == "truthfulness" and row.ran]
     there = {row.key.key for row in scores}
@@ -82,13 +82,13 @@ def tabulate_systems(result: Run, profiles: Sequence[str]) -> list[Grid]:
         return []
     keys = [*(_RATED if rated else ()), _LATENCY]
     printed = _read_systems(result)
-    lines: list[Line] = []
+    lines: list[Row] = []
     for weighting, end in (("equal", ""), ("traffic", _WEIGHTED))[: 1 + weighted]:
         if weighted:
-            lines.append(Line(f"{weighting} weighting", [Cell("")] * len(keys), rule=bool(lines)))
+            lines.append(Row(f"{weighting} weighting", [Cell("")] * len(keys), rule=bool(lines)))
         values = {(row["system"], row["metric"]): row["value"] for row in printed if row["weighting"] == weighting}
         for name in dict.fromkeys(name for name, _ in values):
-            lines.append(Line(f" {name}", [Cell(values.get((name, key), NOTHING)) for key in keys], "published"))
+            lines.append(Row(f" {name}", [Cell(values.get((name, key), NOTHING)) for key in keys], "published"))
         for split in dict.fromkeys(row.key.split for row in result.scores):
             own = {f"{key}{end}": key for key in keys}
             here = [row for row in scores if row.key.split == split and row.key.key in own]
@@ -103,7 +103,7 @@ def tabulate_systems(result: Run, profiles: Sequence[str]) -> list[Grid]:
     if printed:
         notes.append(Note(NoteCode.PUBLISHED_SOURCE, {"paper": load(NAME).paper, "tables": ["6"]}))
         notes.append(Note(NoteCode.CONDITIONS, {"conditions": told}))
-    return [Grid(title, "", [*keys[:-1], "latency\n(ms)"], lines, notes)]
+    return [Table(title, "", [*keys[:-1], "latency\n(ms)"], lines, notes)]
 
 
 def _read_systems(result: Run) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from quadrag.reporting.paper_tables import PaperTables
 from quadrag.reporting.published import Published, find_beside, read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
 from quadrag.reporting.run_notes import note_ours
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.record import RunRecord
 from quadrag.results.run import Run
 
@@ -42,7 +42,7 @@ _KEYS, _HEADS = list(_COLUMNS), list(_COLUMNS.values())
 _RANKING = "retrieval_ranking"
 
 
-def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
+def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
     """Make the tables of several runs, each of which has scores of one split."""
     order = {config: place for place, (config, _) in enumerate(load(NAME).paper_runs(False))}
     records = [result.record for result in results]
@@ -63,8 +63,8 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
     return [first, *_tabulate_ranks(results, profiles)]
 
 
-def _tabulate_tasks(results: Sequence[Run], profiles: Sequence[str]) -> Grid:
-    lines: list[Line] = []
+def _tabulate_tasks(results: Sequence[Run], profiles: Sequence[str]) -> Table:
+    lines: list[Row] = []
     rows: list[Published] = []
     for name, result in zip(name_apart(results), results, strict=True):
         printed = [row for row in find_beside(result.record) if row.table != _MODELS]
@@ -72,30 +72,30 @@ def _tabulate_tasks(results: Sequence[Run], profiles: Sequence[str]) -> Grid:
         lines += printed_lines(printed, _KEYS, lambda row: f"  paper: {row.model}")
         rows += printed
     title = f"{NAME}, {name_model(results[0].record)}"
-    return Grid(title, "task", _HEADS, lines, _note(results, rows, profiles), "points")
+    return Table(title, "task", _HEADS, lines, _note(results, rows, profiles), "points")
 
 
-def _tabulate_sweep(number: str, results: Sequence[Run], profiles: Sequence[str]) -> Grid:
+def _tabulate_sweep(number: str, results: Sequence[Run], profiles: Sequence[str]) -> Table:
     title, varies = PRINTED[number]
     printed = read_table_beside(NAME, number, [result.record for result in results])
-    lines: list[Line] = []
+    lines: list[Row] = []
     rows: list[Published] = []
     for config in dict.fromkeys(result.record.config for result in results):
         here = [result for result in results if result.record.config == config]
         beside = [row for row in printed if row.config == config]
         rows += beside
-        lines += [Line(config, [Cell("")] * len(_KEYS), rule=True), *_sweep_lines(number, beside, here, profiles)]
-    return Grid(f"Table {number}. {title}", varies, _HEADS, lines, _note(results, rows, profiles), "points")
+        lines += [Row(config, [Cell("")] * len(_KEYS), rule=True), *_sweep_lines(number, beside, here, profiles)]
+    return Table(f"Table {number}. {title}", varies, _HEADS, lines, _note(results, rows, profiles), "points")
 
 
-def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Run], profiles: Sequence[str]) -> list[Line]:
+def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Run], profiles: Sequence[str]) -> list[Row]:
     varies = PRINTED[number][1]
 
     def name_printed(row: Published) -> str:
         return row.model if number == _MODELS else f"{row.setting_of(varies)}, {row.model}"
 
     printed = printed_lines(rows, _KEYS, name_printed)
-    blocks: list[tuple[str, list[Line]]] = []
+    blocks: list[tuple[str, list[Row]]] = []
     for result in here:
         run = result.record
         # The rows of a table over models are not told apart by their settings, and a model's name has many spellings.
@@ -110,16 +110,16 @@ def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Run], pr
     return place_lines(printed, blocks)
 
 
-def _tabulate_ranks(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
+def _tabulate_ranks(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
     """Make a table of how well passages were found, at the greatest depth."""
     ranks = [[row for row in one.scores if row.key.metric == _RANKING and row.value is not None] for one in results]
     keys = list(dict.fromkeys(row.key.key for rows in ranks for row in rows))
     depth = max((int(key.partition("@")[2] or 0) for key in keys), default=0)
     columns = [key for key in keys if "@" not in key or key.endswith(f"@{depth}")]
-    lines: list[Line] = []
+    lines: list[Row] = []
     for name, result, rows in zip(name_apart(results), results, ranks, strict=True):
         lines += our_lines(name or result.record.config, rows, columns, profiles) if rows else []
-    return [Grid("Retrieval", "task", columns, lines)] if lines else []
+    return [Table("Retrieval", "task", columns, lines)] if lines else []
 
 
 def _note(results: Sequence[Run], rows: Sequence[Published], profiles: Sequence[str]) -> list[Any]:

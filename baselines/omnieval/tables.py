@@ -18,7 +18,7 @@ from quadrag.reporting.paper_tables import PaperTables
 from quadrag.reporting.published import Published, read_table, read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
 from quadrag.reporting.run_notes import note_ours
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 from quadrag.results.score import ALL, Score
@@ -28,9 +28,9 @@ _LABELS = yaml.safe_load(Path(__file__).with_name("labels.yaml").read_text(encod
 FIELDS, TOPICS, TASKS = _LABELS["fields"], _LABELS["topics"], _LABELS["tasks"]
 
 
-def matrix_grids(
+def matrix_tables(
     scores: Sequence[Score], title: str, profile: str, labels: str = "en", every: bool = True
-) -> list[Grid]:
+) -> list[Table]:
     """Make the matrix of each metric for each split of one run, in ``en`` or ``zh``; [] where there are no cells."""
     at = 1 if labels == "zh" else 0
     there = {row.key.key for row in scores if row.ran}
@@ -45,10 +45,10 @@ def matrix_grids(
     return grids
 
 
-def _grid(found: Mapping[str, Score], title: str, profile: str, at: int) -> Grid:
+def _grid(found: Mapping[str, Score], title: str, profile: str, at: int) -> Table:
     tasks = [task for task in TASKS if f"task={task}" in found]
     tasks = tasks if len(tasks) > 1 else []  # the only one is all of them again
-    lines: list[Line] = []
+    lines: list[Row] = []
     field = None
     # Ours in their order, then those of a dataset of the user's own.
     there = [name.removeprefix("topic=") for name in found if name.startswith("topic=")]
@@ -58,19 +58,19 @@ def _grid(found: Mapping[str, Score], title: str, profile: str, at: int) -> Grid
         if upper != field:
             field = upper
             name = FIELDS.get(field, (field, field))[at]
-            lines.append(Line(name, [Cell("")] * (len(tasks) + 1), rule=bool(lines)))
+            lines.append(Row(name, [Cell("")] * (len(tasks) + 1), rule=bool(lines)))
         cells = [found.get(f"cell={topic}/{task}") for task in tasks]
-        lines.append(Line(f" {label[at]}", [value_cell(row) for row in (*cells, found[f"topic={topic}"])]))
+        lines.append(Row(f" {label[at]}", [value_cell(row) for row in (*cells, found[f"topic={topic}"])]))
     whole = [*(found.get(f"task={task}") for task in tasks), found.get(ALL)]
-    lines.append(Line(_LABELS["over"]["micro"][at], [value_cell(row) for row in whole], rule=True))
+    lines.append(Row(_LABELS["over"]["micro"][at], [value_cell(row) for row in whole], rule=True))
     lines.append(count_line(whole))
     for grouping, label in _LABELS["macro"].items():
         if row := found.get(f"macro:{grouping}"):
-            lines.append(Line(label[at], [*[Cell("")] * len(tasks), value_cell(row)]))
+            lines.append(Row(label[at], [*[Cell("")] * len(tasks), value_cell(row)]))
     heads = [*(TASKS[task][at] for task in tasks), _LABELS["over"]["all"][at]]
     lower = note_lower((row.key.metric, row.key.key) for row in found.values())
     notes = [Note(NoteCode.UNITS, {"profile": profile}), INTERVALS, *lower]
-    return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes, "heat")
+    return Table(title, _LABELS["over"]["topic"][at], heads, lines, notes, "heat")
 
 
 NAME = "omnieval"
@@ -79,7 +79,7 @@ _ALONE = "alone"
 _TITLES = {"4": "Retrievers", "5": "Models with retrieval and without"}
 
 
-def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
+def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
     """Make a table for every split that was run."""
     number = _choose_table(results)
     splits = dict.fromkeys(row.key.split for result in results for row in result.scores)
@@ -93,13 +93,13 @@ def _choose_table(results: Sequence[Run]) -> str:
     return "4" if apart and len({result.record.llm for result in results}) == 1 else "5"
 
 
-def _tabulate_split(number: str, split: str, results: Sequence[Run], profiles: Sequence[str]) -> Grid:
+def _tabulate_split(number: str, split: str, results: Sequence[Run], profiles: Sequence[str]) -> Table:
     printed = read_table_beside(NAME, number, [result.record for result in results])
     rows = [row for row in printed if row.split == split]
     theirs = printed_lines(rows, KEYS, _name_row)
     here = [result for result in results if any(row.key.split == split for row in result.scores)]
     scores = []
-    own: list[tuple[str, list[Line]]] = []
+    own: list[tuple[str, list[Row]]] = []
     for result in here:
         under = find_row([result.record], [line.label for line in theirs])
         label = f"{' ' * bool(under)}{name_model(result.record)} {_name_finder(result)} (ours)"
@@ -108,7 +108,7 @@ def _tabulate_split(number: str, split: str, results: Sequence[Run], profiles: S
         own.append((under, our_lines(label, ours, KEYS, profiles, rule=first)))
         scores.append(ours)
     notes = [*note_ours(here, scores, profiles[0]), *note_paper(NAME, rows)]
-    return Grid(f"Table {number}. {_TITLES[number]}", split, list(KEYS), place_lines(theirs, own), notes, "points")
+    return Table(f"Table {number}. {_TITLES[number]}", split, list(KEYS), place_lines(theirs, own), notes, "points")
 
 
 def _name_finder(result: Run) -> str:
@@ -121,4 +121,4 @@ def _name_row(row: Published) -> str:
     return f"{row.model} {row.setting.get('embedding', _ALONE)}"
 
 
-TABLES = PaperTables(tabulate=tabulate, matrices=matrix_grids)
+TABLES = PaperTables(tabulate=tabulate, matrices=matrix_tables)

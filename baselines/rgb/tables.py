@@ -13,7 +13,7 @@ from quadrag.reporting.paper_tables import PaperTables
 from quadrag.reporting.published import Published, read_table, read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
 from quadrag.reporting.run_notes import note_ours
-from quadrag.reporting.table import Form, Grid, Line
+from quadrag.reporting.table import Chart, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 from quadrag.results.score import Score, Status, find_by_phrase
@@ -31,7 +31,7 @@ _LANGUAGES = {"en": "English", "zh": "Chinese"}
 Place = tuple[str, str, str, str, str]  # config, split, retriever, module, key
 
 
-def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
+def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
     """Make the tables that any of our scores stands in; QuadragError where two runs of a model claim a cell."""
     by_model: dict[str, list[Run]] = {}
     for result in results:
@@ -46,7 +46,7 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
         if not here:
             continue
         printed = read_table_beside(NAME, number, [one.record for one in here])
-        lines: list[Line] = []
+        lines: list[Row] = []
         for model in dict.fromkeys(row.model for row in printed):
             for suffix, columns in rows.items():
                 beside = [row for row in printed if row.model == model and _place(row) in columns]
@@ -64,9 +64,9 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Grid]:
         names = list(heads)
         if number != _BY_ROW:
             names = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
-        form: Form = "curves" if curves else "points"
+        form: Chart = "curves" if curves else "points"
         grids.append(
-            Grid(f"Table {number}. {title}", "noise ratio" * curves, names, place_lines(lines, own), notes, form)
+            Table(f"Table {number}. {title}", "noise ratio" * curves, names, place_lines(lines, own), notes, form)
         )
     return grids
 
@@ -103,7 +103,7 @@ def _our_lines(
     scores: Sequence[Score],
     rows: dict[str, list[Place]],
     profiles: Sequence[str],
-) -> list[tuple[str, list[Line]]]:
+) -> list[tuple[str, list[Row]]]:
     by_phrase = find_by_phrase(scores)
     lacking: dict[str, Any] = {"status": Status.NOT_RUN, "reason": NO_JUDGE, "interval": None}
     shown = [replace(row, **lacking) if row.place in by_phrase else row for row in scores]

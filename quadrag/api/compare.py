@@ -19,8 +19,8 @@ from quadrag.reporting.messages import say, say_score
 from quadrag.reporting.page.page import write_page
 from quadrag.reporting.question_text import write_changed
 from quadrag.reporting.questions import ItemFilter
-from quadrag.reporting.table import Grid
-from quadrag.reporting.text import print_grids
+from quadrag.reporting.table import Table
+from quadrag.reporting.text import print_tables
 from quadrag.results import compare as results
 from quadrag.results.score import Score, ScoreKey
 
@@ -140,7 +140,7 @@ class Comparison(Mapping[str, Any]):
             limit: so many questions.
         """
         if not (worse or better):
-            print_grids([self._table(verbose)], verbose=verbose, language=self.labels, python=True)
+            print_tables([self._table(verbose)], verbose=verbose, language=self.labels, python=True)
             return
         if len(self.runs) > 2:
             raise QuadragError("worse and better are of two runs; compare the two alone")
@@ -211,7 +211,7 @@ class Comparison(Mapping[str, Any]):
         first, *others = (one.result for one in self.runs)
         return results.compare(first, others, self.profile, every)
 
-    def _table(self, verbose: bool = False) -> Grid:
+    def _table(self, verbose: bool = False) -> Table:
         """Make the table of all scores, or of the headlines."""
         return comparison_table(self._compare(verbose), self._names, verbose)
 

@@ -17,7 +17,7 @@ from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
 from quadrag.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.reporting.facts import tell_kept, tell_reused
-from quadrag.reporting.language import pick_notes, translate_grid
+from quadrag.reporting.language import pick_notes, translate_table
 from quadrag.reporting.messages import say_invalid, say_item, say_score
 from quadrag.reporting.names import number_of
 from quadrag.reporting.page.page import make_environment, write_page
@@ -25,8 +25,8 @@ from quadrag.reporting.question_text import DisplayOptions, write_items
 from quadrag.reporting.questions import ItemFilter, RunReader
 from quadrag.reporting.run_tables import tabulate_run
 from quadrag.reporting.summary import show_runs
-from quadrag.reporting.table import Grid
-from quadrag.reporting.text import print_grids
+from quadrag.reporting.table import Table
+from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
 from quadrag.results import score as results
 from quadrag.results.items import FAILED, read_items
@@ -183,7 +183,7 @@ class Evaluation(Mapping[str, Score]):
     @property
     def notes(self) -> list[str]:
         """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
-        return pick_notes(translate_grid(self._tables()[0], self.labels, python=True).notes, Level.WARNING)
+        return pick_notes(translate_table(self._tables()[0], self.labels, python=True).notes, Level.WARNING)
 
     @entrance
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
@@ -238,7 +238,7 @@ class Evaluation(Mapping[str, Score]):
             wanted = ItemFilter(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
             return
-        print_grids(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
+        print_tables(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
         write(f"\n{self.folder / PAGE}")
 
     @entrance
@@ -301,7 +301,7 @@ class Evaluation(Mapping[str, Score]):
     def _profiles(self) -> list[str]:
         return [self.profile, *(other for other in PROFILES if other != self.profile)]
 
-    def _tables(self, verbose: bool = False) -> list[Grid]:
+    def _tables(self, verbose: bool = False) -> list[Table]:
         """Make what the command prints, with what of it is kept on top."""
         grids, run = show_runs([self.result], self._profiles, self.labels, verbose), [self.result]
         kept = filter(None, (tell_kept(run), *tell_reused(run)))
@@ -388,12 +388,12 @@ def type_reasons(frame: Any, *columns: str) -> Any:
     return frame.assign(**{name: frame[name].astype(object).where(frame[name].notna(), None) for name in columns})
 
 
-def to_text(grids: Sequence[Grid], language: str) -> str:
+def to_text(grids: Sequence[Table], language: str) -> str:
     """Draw tables as a terminal has them."""
-    return clean("".join(draw_text(translate_grid(grid, language, python=True)) for grid in grids).strip("\n"))
+    return clean("".join(draw_text(translate_table(grid, language, python=True)) for grid in grids).strip("\n"))
 
 
-def to_html(grids: Sequence[Grid], language: str, page: str = "") -> str:
+def to_html(grids: Sequence[Table], language: str, page: str = "") -> str:
     """Draw tables as the page does, for a notebook, with a link to the page."""
-    shown = [translate_grid(grid, language, python=True) for grid in grids]
+    shown = [translate_table(grid, language, python=True) for grid in grids]
     return clean(make_environment().get_template("notebook.html").render(grids=shown, page=page))

@@ -45,11 +45,11 @@ def _list_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     """Make a table of the first headline of each run."""
     from quadrag.benchmark import load
     from quadrag.reporting.summary import headline_cells
-    from quadrag.reporting.table import Grid, Line
+    from quadrag.reporting.table import Row, Table
     from quadrag.results.selection import pick_headlines
 
     lines = []
     for folder, result in runs:
         score = pick_headlines(result.scores, "official")[0]
-        lines.append(Line(f"{folder.name} {score.label}", headline_cells(score)))
-    return Grid(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
+        lines.append(Row(f"{folder.name} {score.label}", headline_cells(score)))
+    return Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)

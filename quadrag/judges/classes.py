@@ -22,7 +22,7 @@ from quadrag.metrics._shared.slots import fill, quote
 from quadrag.metrics._shared.verdict_reader import split
 from quadrag.reporting.cells import interval_cell
 from quadrag.reporting.notes import INTERVALS
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.stats import Item, summarise_all
 from quadrag.systems.system import Completer
@@ -139,7 +139,7 @@ def sort_by_judge(items: Sequence[Judged], classes: Classes, judge: Completer) -
 
 def tabulate_classes(
     title: str, classes: Classes, answers: Mapping[str, int], items: Sequence[Judged], labels: Sorted, most: float
-) -> Grid:
+) -> Table:
     """Make the table of a run with so many `answers` by split: the shares of wrong answers that have a class.
 
     A warning names every split with more than the share `most` of verdicts that failed.
@@ -165,11 +165,11 @@ def tabulate_classes(
         shares = [interval_cell(mean.value, mean.interval, len(shown)) for mean in means]
         columns.append([*shares, *(Cell(str(count)) for count in (n, len(wrong), len(named)))])
     lines = [
-        Line(label.replace("_", " "), list(cells), rule=label == "answers")
+        Row(label.replace("_", " "), list(cells), rule=label == "answers")
         for label, *cells in zip([*classes.classes, "answers", "wrong", "sorted"], *columns, strict=True)
     ]
     notes: list[Any] = ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
     notes += [f"Without a class, and left out: {'; '.join(left_out)}."] if left_out else []
     where = f"Published: {load(classes.benchmark).paper}, table {classes.number}"
     notes.append(f"{where}: {classes.published or 'an example of each class'}.")
-    return Grid(f"Table {classes.number}. Classes of errors: {title}", "class", [*answers], lines, [*alarms, *notes])
+    return Table(f"Table {classes.number}. Classes of errors: {title}", "class", [*answers], lines, [*alarms, *notes])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from quadrag.errors import QuadragError
 from quadrag.reporting.cells import NOTHING, write_number
 from quadrag.reporting.messages import translate
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.sheet import read_sheet
 from quadrag.stats.ppi import Estimate, ppi_mean, stratified_mean
 
@@ -123,7 +123,7 @@ def _values(labels: Labels, graded: Graded) -> dict[str, float]:
     return values
 
 
-def tabulate_corrected(name: str, items: Sequence[Judged], labels: Labels, graded: Graded) -> Grid:
+def tabulate_corrected(name: str, items: Sequence[Judged], labels: Labels, graded: Graded) -> Table:
     """Make the table of a score, by the run's verdicts, of which there must be one, and corrected by labels."""
     estimate, people = correct(items, labels, graded), _values(labels, graded)
     verdicts = [item.value for item in items if item.value is not None]
@@ -133,10 +133,8 @@ def tabulate_corrected(name: str, items: Sequence[Judged], labels: Labels, grade
     between = NOTHING if low == high else f"{low} to {high}"
     who = "rules and the judge" if any(item.ruled for item in items) else "the judge alone"
     lines = [
-        Line(who, [Cell(write_number(100 * fmean(verdicts), 1)), Cell(NOTHING), Cell(str(len(verdicts)))]),
-        Line(
-            "corrected by labels", [Cell(write_number(100 * estimate.value, 1)), Cell(between), Cell(str(len(items)))]
-        ),
+        Row(who, [Cell(write_number(100 * fmean(verdicts), 1)), Cell(NOTHING), Cell(str(len(verdicts)))]),
+        Row("corrected by labels", [Cell(write_number(100 * estimate.value, 1)), Cell(between), Cell(str(len(items)))]),
     ]
     notes = ["Percent."]
     if both:
@@ -146,4 +144,4 @@ def tabulate_corrected(name: str, items: Sequence[Judged], labels: Labels, grade
         notes.append(f"{unread} of {len(items)} items have no verdict that could be read.")
     if labels.blank:
         notes.append(f"{labels.blank} rows have no label; the others are taken for the draw.")
-    return Grid(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)
+    return Table(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)

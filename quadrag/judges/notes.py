@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quadrag.reporting.cells import ALIKE, NOTHING, write_number
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Score, Status
@@ -70,12 +70,12 @@ def describe_labels(labels: LabelSet) -> str:
     return f"{labels.name}: {len(labels.items)} labels ({', '.join(counts)})"
 
 
-def tabulate(judges: Sequence[Certificate]) -> list[Grid]:
+def tabulate(judges: Sequence[Certificate]) -> list[Table]:
     """Make the tables of judges on one label set: a line for each, and of a judge alone also a line for each class."""
     return [_compare(judges), *(_classes(judge) for judge in judges if len(judges) == 1)]
 
 
-def _compare(judges: Sequence[Certificate]) -> Grid:
+def _compare(judges: Sequence[Certificate]) -> Table:
     labels, ceiling = judges[0].labels, judges[0].figures["ceiling"]
     notes: list[Note | str] = [f"Labels: {labels['source']}."] if labels["source"] else []
     notes += [*labels["notes"], _IN_PERCENT, _INTERVALS]
@@ -83,9 +83,9 @@ def _compare(judges: Sequence[Certificate]) -> Grid:
     for judge in judges:
         name, figures = judge.judge, judge.figures
         mark = ALIKE if judge.is_chance else ""
-        lines.append(Line(name, _cells(figures, mark)))
+        lines.append(Row(name, _cells(figures, mark)))
         if pipeline := figures.get("pipeline"):
-            lines.append(Line(f"rules and {name}", _cells(pipeline, mark)))
+            lines.append(Row(f"rules and {name}", _cells(pipeline, mark)))
         if few := tell_few(figures["groups"]):
             notes += [f"{few[0].upper()}{few[1:]}."] * (len(judges) == 1)
         elif judge.is_chance or len(judges) == 1:
@@ -94,9 +94,9 @@ def _compare(judges: Sequence[Certificate]) -> Grid:
             counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
             notes.append(f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out.")
     if ceiling:
-        lines.append(Line("people (ceiling)", _cells(ceiling | {"agreement": ceiling["accuracy"]}), rule=True))
+        lines.append(Row("people (ceiling)", _cells(ceiling | {"agreement": ceiling["accuracy"]}), rule=True))
     title = f"Agreement with people, {labels['name']}, {labels['graded']}"
-    return Grid(title, "judge", ["agreement", "kappa", "AC1", "n"], lines, notes)
+    return Table(title, "judge", ["agreement", "kappa", "AC1", "n"], lines, notes)
 
 
 def _cells(figures: Mapping[str, Any], mark: str = "") -> list[Cell]:
@@ -114,13 +114,13 @@ def _percent(value: float) -> str:
     return write_number(100 * value, 1)
 
 
-def _classes(judge: Certificate) -> Grid:
+def _classes(judge: Certificate) -> Table:
     """Make the table of the classes that people gave: in percent how a judge finds each, and what it says of them."""
     figures = judge.figures
     lines = []
     for (label, figure), counts in zip(figures["by_class"].items(), figures["confusion"], strict=True):
         shares = (figure[kind] for kind in ("precision", "recall", "f1"))
         cells = [NOTHING if share is None else _percent(share) for share in shares]
-        lines.append(Line(label, [*map(Cell, [*cells, *map(str, counts), str(figure["labels"])])]))
+        lines.append(Row(label, [*map(Cell, [*cells, *map(str, counts), str(figure["labels"])])]))
     columns = ["precision", "recall", "F1", *(f"judge {label}" for label in figures["classes"]), "n"]
-    return Grid(f"By class, {judge.judge}", "people say", columns, lines, ["Percent, and counts."])
+    return Table(f"By class, {judge.judge}", "people say", columns, lines, ["Percent, and counts."])

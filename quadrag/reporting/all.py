@@ -11,14 +11,14 @@ from .comparison import refuse_apart, tabulate_comparison
 from .merged import merge_runs
 from .paper import show_paper
 from .run_tables import tabulate_run
-from .table import Grid
+from .table import Table
 
 Runs = Sequence[tuple[str, Sequence[Run]]]  # name of each, and what it came to
 
 
 def tabulate_all(
     runs: Runs, profiles: Sequence[str] = PROFILES, labels: str = "en", verbose: bool = False
-) -> list[Grid]:
+) -> list[Table]:
     """Make the tables of runs; several are compared with the first.
 
     Args:
@@ -42,7 +42,7 @@ def tabulate_all(
     return grids
 
 
-def compare_all(runs: Runs, profile: str, every: bool = True) -> list[Grid]:
+def compare_all(runs: Runs, profile: str, every: bool = True) -> list[Table]:
     """Make the table of runs beside each other, of each benchmark one; errors as of `merge_all`."""
     return [tabulate_comparison(merged, profile, every) for merged in merge_all(runs)]
 

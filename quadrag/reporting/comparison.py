@@ -38,14 +38,14 @@ from .cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, va
 from .messages import say
 from .notes import note_lower, note_units
 from .run_notes import note_validity
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table
 Runs = Sequence[tuple[str, Run]]
 
 
-def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = False) -> Grid:
+def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = False) -> Table:
     """Compare named runs with the first of them.
 
     Args:
@@ -57,7 +57,7 @@ def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = Fa
     return comparison_table(compare(base, others, profile, every), [name for name, _ in runs], every)
 
 
-def comparison_table(comparison: Comparison, names: Sequence[str], every: bool = False) -> Grid:
+def comparison_table(comparison: Comparison, names: Sequence[str], every: bool = False) -> Table:
     """Make the table of runs compared: a line for each score and run, with what the run differs by from the first one.
 
     Of three runs or more the best stands first, and unless `every` line is asked for a score of several splits stands
@@ -71,19 +71,19 @@ def comparison_table(comparison: Comparison, names: Sequence[str], every: bool =
         shown = [one for one in shown if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
         shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
     labels = name_places([one.place for one in shown])
-    lines: list[Line] = []
+    lines: list[Row] = []
     for place, label in labels.items():
         here = [one for one in shown if one.place == place]
         if several:
-            lines.append(Line(label, [Cell("")] * 5, rule=bool(lines)))
+            lines.append(Row(label, [Cell("")] * 5, rule=bool(lines)))
             here.sort(key=_rank)
-        lines += [Line(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
+        lines += [Row(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
     shared = [{one.place[at] for one in shown} for at in range(2)]
     of = " ".join([comparison.runs[0].record.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
     others = ", ".join([*called[1 : _SHOWN + 1], *["…"] * (len(called) > _SHOWN + 1)])
     heads = [called[0], "value" if several else called[1], "difference", "n", "verdict"]
     notes = check_comparison(comparison, called)
-    return Grid(f"{others} − {called[0]}, {of}", "metric", heads, lines, notes, "forest", names=called)
+    return Table(f"{others} − {called[0]}, {of}", "metric", heads, lines, notes, "forest", names=called)
 
 
 def _rank(one: Difference) -> tuple[bool, float]:

@@ -7,7 +7,7 @@ from quadrag.chat.estimate import Estimate, Stage
 from quadrag.systems.estimated import JUDGE
 
 from .cells import NOTHING
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 _LENGTHS = (
     "Answers are taken to be as long as the accepted ones, verdicts as a usual one; a model that writes more, or "
@@ -16,12 +16,12 @@ _LENGTHS = (
 _JUDGED = "Where there are no answers yet a judge is asked this often at most: rules may settle some answers."
 
 
-def tabulate_estimate(estimate: Estimate, currency: str | None) -> Grid:
+def tabulate_estimate(estimate: Estimate, currency: str | None) -> Table:
     """Make the table of an estimate; `currency` is that of the prices, None where there are none."""
     stages = estimate.stages
     rows = {f"{one.name}, {one.model}": [one] for one in stages}
     rows |= {"all": stages} if len(stages) > 1 else {}
-    lines = [Line(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
+    lines = [Row(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
     notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
     for how in dict.fromkeys(estimate.how.values()):
         models = ", ".join(one for one in estimate.how if estimate.how[one] == how)
@@ -30,7 +30,7 @@ def tabulate_estimate(estimate: Estimate, currency: str | None) -> Grid:
     notes += [_LENGTHS] * bool(asked) + [_JUDGED] * (JUDGE in asked) + estimate.notes
     notes += ["No price: --prices FILE names what tokens cost."] * (currency is None)
     columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency is not None else [])]
-    return Grid("What it will take; no model was asked", "stage", columns, lines, notes)
+    return Table("What it will take; no model was asked", "stage", columns, lines, notes)
 
 
 def _cells(stages: Sequence[Stage], priced: bool) -> list[Cell]:

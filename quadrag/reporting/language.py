@@ -7,7 +7,7 @@ from typing import NamedTuple
 from quadrag.results.note import Level, Note, NoteCode
 
 from .messages import say, translate
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 _OURS = " (ours)"  # behind a label of a line beside published ones
 
@@ -28,9 +28,9 @@ def write_note(note: Note | str, language: str, python: bool = False) -> Sentenc
     return Sentence(note.level, say(note, language, python), loud)
 
 
-def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
+def translate_table(grid: Table, language: str, python: bool = False) -> Table:
     """Return a table in a language, whose notes are sentences; `python` says that options in them are arguments."""
-    beside = any(one.kind == "published" for one in grid.lines)  # ours are marked
+    beside = any(one.kind == "published" for one in grid.rows)  # ours are marked
 
     def word(text: str) -> str:
         return "\n".join(line.replace(line.strip(), translate(line.strip(), language)) for line in text.split("\n"))
@@ -39,7 +39,7 @@ def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
         figure = one.figure and one.figure._replace(unit=word(one.figure.unit))
         return replace(one, text=word(one.text), sub=word(one.sub), figure=figure)
 
-    def line(one: Line) -> Line:
+    def line(one: Row) -> Row:
         name, ours, _ = one.label.partition(_OURS if beside else "\n")
         label = name + translate(ours, language) if ours == _OURS else word(one.label)
         return replace(one, label=label, cells=[*map(cell, one.cells)])
@@ -47,9 +47,9 @@ def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
     return replace(
         grid,
         title=word(grid.title),
-        corner=word(grid.corner),
+        row_header=word(grid.row_header),
         columns=[*map(word, grid.columns)],
-        lines=[*map(line, grid.lines)],
+        rows=[*map(line, grid.rows)],
         notes=[write_note(note, language, python) for note in grid.notes],
         names=[*map(word, grid.names)],
     )

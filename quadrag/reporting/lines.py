@@ -13,7 +13,7 @@ from quadrag.results.score import Score
 
 from .cells import NOTHING, RATE, count_both, value_cell
 from .published import Published
-from .table import COUNT, Cell, Figure, Line
+from .table import COUNT, Cell, Figure, Row
 
 UNDER = Note(NoteCode.UNDER_VALUES)
 Name = Callable[[Any], Hashable]  # of a row: the column, or the line, that it stands in
@@ -27,7 +27,7 @@ def our_lines(
     place: Name = attrgetter("key.key"),
     *,
     rule: bool = False,
-) -> list[Line]:
+) -> list[Row]:
     """Make our lines: the first profile's values and over how many items they are, and another's where they differ.
 
     Args:
@@ -39,7 +39,7 @@ def our_lines(
         rule: whether a line is drawn above.
     """
     by_place = {(score.profile, place(score)): score for score in scores}
-    lines: list[Line] = []
+    lines: list[Row] = []
     shown: list[list[Cell]] = []
     for profile in profiles:
         rows = [by_place.get((profile, column)) for column in columns]
@@ -47,16 +47,16 @@ def our_lines(
         if cells in shown:
             continue
         if shown:  # charts show one profile
-            lines.append(Line(f"  {profile}", [replace(cell, figure=None) for cell in cells]))
+            lines.append(Row(f"  {profile}", [replace(cell, figure=None) for cell in cells]))
         else:
-            lines += [Line(label, cells, rule=rule), count_line(rows)]
+            lines += [Row(label, cells, rule=rule), count_line(rows)]
         shown.append(cells)
     return lines
 
 
-def count_line(rows: Sequence[Score | None]) -> Line:
+def count_line(rows: Sequence[Score | None]) -> Row:
     """Make the line of how many items values are over, as ``9/12`` where some of those that count have none."""
-    return Line(COUNT, [Cell(_count(row)) for row in rows])
+    return Row(COUNT, [Cell(_count(row)) for row in rows])
 
 
 def _count(row: Score | None) -> str:
@@ -71,10 +71,10 @@ def printed_lines(
     columns: Sequence[Hashable],
     name: Callable[[Published], str] = attrgetter("model"),
     place: Name = attrgetter("key"),
-) -> list[Line]:
+) -> list[Row]:
     """Make a line of printed numbers for each name; ? stands behind a doubtful one, a dash where none is printed."""
     named: dict[str, dict[Hashable, Cell]] = {}
     for row in rows:
         figure = Figure(float(row.printed), unit="%" if row.unit == RATE else "")
         named.setdefault(name(row), {})[place(row)] = Cell(row.printed + "?" * row.doubtful, figure=figure)
-    return [Line(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]
+    return [Row(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]

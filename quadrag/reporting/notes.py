@@ -9,7 +9,7 @@ from quadrag.results.run import PROFILES
 from quadrag.results.score import Score, Status
 
 from .cells import CHARACTERS, FEW
-from .table import Line
+from .table import Row
 
 SHOWN = 0.0005  # a difference of rates that tables show
 INTERVALS = Note(NoteCode.INTERVALS, {"least": FEW})
@@ -27,7 +27,7 @@ def note_lower(keys: Iterable[tuple[str, str]]) -> list[Note]:
     return [Note(NoteCode.LOWER_BETTER, {"keys": [*lower]})] if lower else []
 
 
-def explain_lines(lines: Iterable[Line], scores: Iterable[Score]) -> list[Note]:
+def explain_lines(lines: Iterable[Row], scores: Iterable[Score]) -> list[Note]:
     """Say why values differ between the profiles, where a line shows the second one."""
     if not any(line.label.strip() == PROFILES[1] for line in lines):
         return []

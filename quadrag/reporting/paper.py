@@ -14,12 +14,12 @@ from .paper_tables import load_tables
 from .replicas import head_replaced, mark_replicas, note_replicas
 from .run_tables import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
-from .table import NOTHING, Cell, Grid
+from .table import NOTHING, Cell, Table
 
 
 def show_paper(
     benchmark: str, results: Sequence[Run], profiles: Sequence[str], labels: str = "en", verbose: bool = False
-) -> list[Grid]:
+) -> list[Table]:
     """Make what a terminal shows of several runs: the tables of the paper, or those of every run's scores as well.
 
     Args:
@@ -36,7 +36,7 @@ def show_paper(
     return note_once(grids)
 
 
-def note_once(grids: Sequence[Grid]) -> list[Grid]:
+def note_once(grids: Sequence[Table]) -> list[Table]:
     """Return tables each of whose notes stands under the first table alone that has it."""
     noted: list[Note | str] = []
     own = []
@@ -46,7 +46,7 @@ def note_once(grids: Sequence[Grid]) -> list[Grid]:
     return own
 
 
-def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[str] = PROFILES) -> list[Grid]:
+def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[str] = PROFILES) -> list[Table]:
     """Make the tables of a benchmark's paper; without any of its own, a plain table of each run.
 
     Runs of a recipe some of whose settings were replaced have tables of their own, headed so.
@@ -64,7 +64,7 @@ def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[st
         made = [mark_replicas(_clear_printed(grid), group, profiles[0]) for grid in made]
         rows = [replace(row, of=str(at)) for at, result in enumerate(group) for row in result.scores]
         for grid in made:
-            grid.notes += explain_lines(grid.lines, rows)
+            grid.notes += explain_lines(grid.rows, rows)
         made[0].notes.append(UNDER)
         made[0].notes[:0] = note_replicas(group, profiles[0])  # above what is said of its row's mark
         made[-1].notes += note_judges(group, profiles[0])
@@ -72,15 +72,15 @@ def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[st
     return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one))]
 
 
-def _clear_printed(grid: Grid) -> Grid:
+def _clear_printed(grid: Table) -> Table:
     """Return a table without printed numbers in columns where all of ours rest on verdicts that say nothing."""
-    ours = [line.cells for line in grid.lines if line.kind == "ours" and not line.label.startswith("  ")]
+    ours = [line.cells for line in grid.rows if line.kind == "ours" and not line.label.startswith("  ")]
     columns = [[cell.text for cell in column if cell.text not in ("", NOTHING)] for column in zip(*ours, strict=True)]
     marked = [bool(texts) and all(text.endswith(ALIKE) for text in texts) for texts in columns]
     lines = [
         replace(line, cells=[Cell(NOTHING) if bad else cell for cell, bad in zip(line.cells, marked, strict=True)])
         if line.kind == "published"
         else line
-        for line in grid.lines
+        for line in grid.rows
     ]
-    return replace(grid, lines=lines) if any(marked) else grid
+    return replace(grid, rows=lines) if any(marked) else grid

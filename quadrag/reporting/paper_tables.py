@@ -10,7 +10,7 @@ from quadrag import catalogue
 from quadrag.results.run import Run
 from quadrag.results.score import Score
 
-from .table import Grid
+from .table import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +29,9 @@ class PaperTables:
         mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
     """
 
-    tabulate: Callable[[Sequence[Run], Sequence[str]], list[Grid]] | None = None
-    matrices: Callable[[Sequence[Score], str, str, str, bool], list[Grid]] = lambda *_: []
-    systems: Callable[[Run, Sequence[str]], list[Grid]] = lambda *_: []
+    tabulate: Callable[[Sequence[Run], Sequence[str]], list[Table]] | None = None
+    matrices: Callable[[Sequence[Score], str, str, str, bool], list[Table]] = lambda *_: []
+    systems: Callable[[Run, Sequence[str]], list[Table]] = lambda *_: []
     blocks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     varies: Mapping[str, str] = field(default_factory=dict)
     mixing: bool = False

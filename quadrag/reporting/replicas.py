@@ -19,7 +19,7 @@ from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES, Run
 from quadrag.spec import Replica
 
-from .table import Grid, Line
+from .table import Row, Table
 
 _RECIPE = re.compile(r"\w+-table\w+?-(.+)")  # whose last part is a row of the table
 _FEW = 3  # recipes each of which is told of in a line under a table
@@ -56,9 +56,9 @@ def find_row(runs: Iterable[RunRecord], labels: Sequence[str]) -> str:
     return next((label for label in labels if any(_is_row(label.strip(), replica) for replica in replicas)), "")
 
 
-def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line]]]) -> list[Line]:
+def place_lines(printed: Sequence[Row], ours: Sequence[tuple[str, Sequence[Row]]]) -> list[Row]:
     """Put our lines right under the printed one whose label stands beside them; those without one behind all."""
-    lines: list[Line] = []
+    lines: list[Row] = []
     for one in printed:
         lines.append(replace(one, rule=True) if lines and lines[-1].kind == "ours" else one)
         for under in (block for label, block in ours if label == one.label):
@@ -66,21 +66,21 @@ def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line
     return lines + [line for label, block in ours if not label for line in block]
 
 
-def mark_replicas(grid: Grid, results: Sequence[Run], profile: str) -> Grid:
+def mark_replicas(grid: Table, results: Sequence[Run], profile: str) -> Table:
     """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     reasons = _judge_recipes(results, profile)
     replicas = [replica for result in results if (replica := result.record.spec.replica)]
 
-    def mark(line: Line) -> str:
+    def mark(line: Row) -> str:
         of = (one for one in replicas if line.kind == "published" and _is_row(line.label.strip(), one))
         return next((_ROW if reasons[one.recipe] else _REPLICATED for one in of), "")
 
-    marks = [mark(line) for line in grid.lines]
-    lines = [replace(line, label=line.label + sign) for line, sign in zip(grid.lines, marks, strict=True)]
+    marks = [mark(line) for line in grid.rows]
+    lines = [replace(line, label=line.label + sign) for line, sign in zip(grid.rows, marks, strict=True)]
     owner = _name_owner([result.record for result in results])
     kinds = {_REPLICATED: "replicated", _ROW: "row"}
     notes = [Note(NoteCode.ROW_MARK, {"kind": kind, "prompts": owner}) for sign, kind in kinds.items() if sign in marks]
-    return replace(grid, lines=lines, notes=[*notes, *grid.notes])
+    return replace(grid, rows=lines, notes=[*notes, *grid.notes])
 
 
 def _name_owner(inputs: Iterable[RunRecord]) -> str:

@@ -21,7 +21,7 @@ from .published import Published, find_beside
 from .replicas import head_replaced, note_replicas
 from .run_notes import note_ours
 from .samples import tabulate_samples
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 
 def name_run(run: RunRecord, number: str = "") -> str:
@@ -38,7 +38,7 @@ def title_of(result: Run, split: str = "") -> str:
 
 def tabulate_run(
     result: Run, profiles: Sequence[str] = PROFILES, labels: str = "en", every: bool = False
-) -> list[Grid]:
+) -> list[Table]:
     """Make the tables of one run.
 
     Args:
@@ -57,27 +57,27 @@ def tabulate_run(
 
 def tabulate_scores(
     result: Run, profiles: Sequence[str], labels: str = "en", every: bool = False
-) -> tuple[Grid, list[Grid]]:
+) -> tuple[Table, list[Table]]:
     """Make the table of all metrics of a run, and those of its slices or matrices; arguments as of `tabulate_run`."""
     scores = result.whole()
     rows = [*(row for one in profiles for row in pool_rows(result, scores, one)), *scores]
     columns = list(dict.fromkeys(row.key.split for row in rows)) or result.record.splits
-    lines: list[Line] = []
+    lines: list[Row] = []
     for place in dict.fromkeys((row.key.metric, row.key.key) for row in rows if row.ran):
         here = [row for row in rows if (row.key.metric, row.key.key) == place]
         lines += our_lines(show_key(*place), here, columns, profiles, attrgetter("key.split"))
     notes = [*note_replicas([result], profiles[0], alone=True), *note_ours([result], [scores], profiles[0]), UNDER]
     notes += [*note_judges([result], profiles[0]), *explain_lines(lines, scores)]
-    parts = tabulate_matrices(result, profiles[0], labels, every) or slice_grids(result, profiles[0])
-    return Grid(title_of(result), "metric", columns, lines, notes), parts
+    parts = tabulate_matrices(result, profiles[0], labels, every) or slice_tables(result, profiles[0])
+    return Table(title_of(result), "metric", columns, lines, notes), parts
 
 
-def tabulate_matrices(result: Run, profile: str = PROFILES[0], labels: str = "en", every: bool = False) -> list[Grid]:
+def tabulate_matrices(result: Run, profile: str = PROFILES[0], labels: str = "en", every: bool = False) -> list[Table]:
     """Make a run's matrices: of its main metric, or of every one; [] where its benchmark has none."""
     return load_tables(result.record.benchmark).matrices(result.scores, title_of(result), profile, labels, every)
 
 
-def slice_grids(result: Run, profile: str) -> list[Grid]:
+def slice_tables(result: Run, profile: str) -> list[Table]:
     """Make a table of slices for every split, groups of one grouping together; [] where there are none.
 
     A slice is a group of questions that share a value; cells, and means over groups, stand in a matrix.
@@ -92,20 +92,20 @@ def slice_grids(result: Run, profile: str) -> list[Grid]:
         if not names:
             continue
         by_place = {(row.slice, row.key.key): row for row in parts}
-        lines: list[Line] = []
+        lines: list[Row] = []
         last = ""
         for name in dict.fromkeys(row.slice for row in parts):
             grouping, _, value = name.partition("=")
             rows = [by_place.get((name, key)) for key in names]
             total = next(row.counts.n_total for row in parts if row.slice == name)
             if grouping != last:
-                lines.append(Line(grouping.replace("_", " "), [Cell("")] * (1 + len(rows)), rule=bool(lines)))
+                lines.append(Row(grouping.replace("_", " "), [Cell("")] * (1 + len(rows)), rule=bool(lines)))
                 last = grouping
-            lines.append(Line(f" {value}", [Cell(str(total)), *map(value_cell, rows)]))
+            lines.append(Row(f" {value}", [Cell(str(total)), *map(value_cell, rows)]))
         shown = [row for row in parts if row.key.key in names]
         notes = [note_units(shown, profile), INTERVALS]
         heads = ["n", *names.values()]
-        grids.append(Grid(title_of(result, split), "slice", heads, lines, notes, "points"))
+        grids.append(Table(title_of(result, split), "slice", heads, lines, notes, "points"))
     return grids
 
 

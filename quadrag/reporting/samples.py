@@ -14,7 +14,7 @@ from quadrag.results.score import Score
 from quadrag.stats.items import choose_fill, counted
 
 from .cells import format_value
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 
 class Spread(NamedTuple):
@@ -42,19 +42,19 @@ def spread_samples(result: Run, score: Score) -> Spread | None:
     return Spread(len(means), stdev(means), min(means), max(means)) if len(means) > 1 else None
 
 
-def tabulate_samples(result: Run, profile: str, title: str) -> list[Grid]:
+def tabulate_samples(result: Run, profile: str, title: str) -> list[Table]:
     """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
     spreads = [(score, spread) for score in result.whole(profile) if (spread := spread_samples(result, score))]
     if not spreads:
         return []
     many = len({score.key.split for score, _ in spreads}) > 1
     lines = [
-        Line(f"{score.key.split}/" * many + score.label, [_cell(score, value) for value in spread[1:]])
+        Row(f"{score.key.split}/" * many + score.label, [_cell(score, value) for value in spread[1:]])
         for score, spread in spreads
     ]
     count = max(spread.samples for _, spread in spreads)
     note = Note(NoteCode.SPREAD, {"count": count})
-    return [Grid(title, "spread between samples", ["sd", "min", "max"], lines, [note])]
+    return [Table(title, "spread between samples", ["sd", "min", "max"], lines, [note])]
 
 
 def _cell(score: Score, value: float) -> Cell:

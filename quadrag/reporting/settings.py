@@ -21,8 +21,8 @@ from quadrag.run.plan import plan_recipe, read_recipe
 from quadrag.spec import Chat, RunSpec
 
 from .cells import NOTHING
-from .table import Cell, Grid, Line
-from .text import print_grids
+from .table import Cell, Row, Table
+from .text import print_tables
 
 _SOURCES = "[P] the paper, [C] the authors' code, [M] measured, [3P] third parties, – silent"
 
@@ -139,6 +139,6 @@ def print_settings(recipes: Sequence[str]) -> None:
         settings = [setting for setting in compare_settings(recipe) if setting not in first]
         row = ", ".join(f"{key} {value}" for key, value in content["published"].items())
         title = f"{name}: {load(content['benchmark']).paper}, {row}" + ", as the first but for" * bool(first)
-        lines = [Line(one.name, [Cell(f"{one.paper} | {one.ours or NOTHING}", one.why)]) for one in settings]
-        print_grids([Grid(title, "setting", ["the paper's | ours, and why they differ"], lines, [_SOURCES])])
+        lines = [Row(one.name, [Cell(f"{one.paper} | {one.ours or NOTHING}", one.why)]) for one in settings]
+        print_tables([Table(title, "setting", ["the paper's | ours, and why they differ"], lines, [_SOURCES])])
         first = first or settings

@@ -23,10 +23,12 @@ from .replicas import note_replicas
 from .run_notes import note_context, note_validity
 from .run_tables import name_run, rows_beside, tabulate_run, title_of
 from .samples import tabulate_samples
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 
-def show_runs(results: Sequence[Run], profiles: Sequence[str], labels: str = "en", verbose: bool = False) -> list[Grid]:
+def show_runs(
+    results: Sequence[Run], profiles: Sequence[str], labels: str = "en", verbose: bool = False
+) -> list[Table]:
     """Make what a terminal shows of runs: their summary, or all their tables; arguments as of `tabulate_run`."""
     if verbose:
         return [grid for result in results for grid in tabulate_run(result, profiles, labels)]
@@ -49,12 +51,12 @@ def name_headlines(rows: Sequence[Score]) -> list[str]:
     return [f"{row.key.split}/" * many + row.label for row in rows]
 
 
-def summary(results: Sequence[Run], profile: str) -> Grid:
+def summary(results: Sequence[Run], profile: str) -> Table:
     """Make the summary of runs of one benchmark: value, interval, n; what nobody may overlook stands in the notes.
 
     A value by the other profile stands beside where it differs; of several runs each has a name before its metrics.
     """
-    lines: list[Line] = []
+    lines: list[Row] = []
     others: list[str] = []
     best: list[Published | None] = []
     names = name_apart(results)
@@ -66,7 +68,7 @@ def summary(results: Sequence[Run], profile: str) -> Grid:
         printed = rows_beside(result) if profile == PROFILES[0] else []
         for row in rows:
             cells, label = headline_cells(row), next(labels)
-            lines.append(Line(f"{name}: {label}" if name else label, cells))
+            lines.append(Row(f"{name}: {label}" if name else label, cells))
             differs = other.get(row.place, NOTHING) not in (NOTHING, cells[0].text)
             others.append(other[row.place] if differs else "")
             best.append(_find_best(printed, row))
@@ -96,7 +98,7 @@ def summary(results: Sequence[Run], profile: str) -> Grid:
     splits = dict.fromkeys(row.key.split for rows in heads for row in rows)
     title = title_of(results[0], "".join(splits) if len(splits) == len(results) == 1 else "")
     several = f"{results[0].record.benchmark}, {name_run(results[0].record)}"
-    return Grid(title if len(results) == 1 else several, "metric", columns, lines, notes)
+    return Table(title if len(results) == 1 else several, "metric", columns, lines, notes)
 
 
 def _list_others(result: Run, profile: str) -> list[Score]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-Form = Literal["", "points", "curves", "heat", "forest"]
+Chart = Literal["", "points", "curves", "heat", "forest"]
 NOTHING = "–"  # in the place of a value
 COUNT = "  n"  # the label of a line of how many items the values above it are over
 
@@ -34,7 +34,7 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Line:
+class Row:
     """A row: `kind` is ``ours`` or ``published``; `rule` draws a line above it."""
 
     label: str
@@ -44,10 +44,10 @@ class Line:
 
 
 @dataclass(slots=True)
-class Grid:
+class Table:
     """A table: a column's first line names its group where it has two.
 
-    `form` says how its figures are drawn; "" not at all:
+    `chart` says how its figures are drawn; "" not at all:
 
     - ``points``: every column is a panel, every line a row of it;
     - ``curves``: along the numbers in the columns' heads, a curve a line;
@@ -58,9 +58,9 @@ class Grid:
     """
 
     title: str
-    corner: str
+    row_header: str
     columns: list[str]
-    lines: list[Line]
+    rows: list[Row]
     notes: list[Any] = field(default_factory=list)
-    form: Form = ""
+    chart: Chart = ""
     names: Sequence[str] = ()

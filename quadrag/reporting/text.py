@@ -10,9 +10,9 @@ from typing import IO, Any
 from quadrag.printing import is_terminal, wrap, write
 from quadrag.results.note import Level
 
-from .language import pick_notes, translate_grid
+from .language import pick_notes, translate_table
 from .messages import ENGLISH
-from .table import COUNT, NOTHING, Cell, Grid, Line
+from .table import COUNT, NOTHING, Cell, Row, Table
 
 _WIDTH = 80  # columns of a narrow terminal
 _LABEL = 20  # columns, to which a wider label may be broken
@@ -21,8 +21,8 @@ _WORDS = re.compile(r"[^\W\d_]{3,}.* ")  # of a cell that may be broken at blank
 _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
 
 
-def print_grids(
-    grids: Sequence[Grid],
+def print_tables(
+    grids: Sequence[Table],
     file: IO[str] | None = None,
     verbose: bool = False,
     language: str = ENGLISH,
@@ -38,11 +38,11 @@ def print_grids(
         python: whether options in notes are arguments.
     """
     for grid in grids:
-        shown = translate_grid(grid, language, python)
+        shown = translate_table(grid, language, python)
         write(to_text(shown, verbose, is_terminal(file or sys.stdout)), file=file, end="")
 
 
-def to_text(grid: Grid, verbose: bool = False, styled: bool = False) -> str:
+def to_text(grid: Table, verbose: bool = False, styled: bool = False) -> str:
     """Return a translated table as text, with a line's end before and behind; `styled` as a terminal shows it."""
     from rich.console import Console
 
@@ -54,7 +54,7 @@ def to_text(grid: Grid, verbose: bool = False, styled: bool = False) -> str:
     return _BLANKS.sub(r"\1", canvas.getvalue())
 
 
-def _draw(console: Any, grid: Grid, verbose: bool) -> None:
+def _draw(console: Any, grid: Table, verbose: bool) -> None:
     from rich.text import Text
 
     console.print()
@@ -79,27 +79,27 @@ def _mark(note: str, sign: str, width: int) -> str:
     return f"{sign} " + "\n  ".join(wrap(note, width - 2))
 
 
-def join_counts(grid: Grid) -> Grid:
+def join_counts(grid: Table) -> Table:
     """Put a count that is the same in its whole line under the label above, beside the intervals."""
-    lines: list[Line] = []
-    for line in grid.lines:
+    lines: list[Row] = []
+    for line in grid.rows:
         counts = {cell.text for cell in line.cells} - {NOTHING}
         if line.label == COUNT and len(counts) == 1 and lines and any(cell.sub for cell in lines[-1].cells):
             lines[-1] = replace(lines[-1], label=f"{lines[-1].label}\n{COUNT} {counts.pop()}")
         else:
             lines.append(line)
-    return replace(grid, lines=lines)
+    return replace(grid, rows=lines)
 
 
-def align_cells(grid: Grid) -> list[list[Cell]]:
+def align_cells(grid: Table) -> list[list[Cell]]:
     """Return the cells of a table line by line, with blanks behind numbers so that points stand under points.
 
     Of whole numbers only the papers' stand with the others: ours are counts.
     """
-    cells = [list(line.cells) for line in grid.lines]
+    cells = [list(line.cells) for line in grid.rows]
     for at in range(len(grid.columns)):
-        found = [(row, _NUMBER.fullmatch(line.cells[at].text)) for row, line in enumerate(grid.lines)]
-        numbers = [(row, one) for row, one in found if one and (one[1] or grid.lines[row].kind == "published")]
+        found = [(row, _NUMBER.fullmatch(line.cells[at].text)) for row, line in enumerate(grid.rows)]
+        numbers = [(row, one) for row, one in found if one and (one[1] or grid.rows[row].kind == "published")]
         behind = {row: len((one[1] or "") + one[2]) for row, one in numbers}
         for row, width in behind.items():
             cell = cells[row][at]
@@ -107,7 +107,7 @@ def align_cells(grid: Grid) -> list[list[Cell]]:
     return cells
 
 
-def _fit_width(width: int, grid: Grid) -> Iterator[Any]:
+def _fit_width(width: int, grid: Table) -> Iterator[Any]:
     """Make a table that the width holds, with broken heads, labels and words, or several, each of some columns."""
     heads = [head.replace("_", "_\n", 1) if len(head) > 13 and "\n" not in head else head for head in grid.columns]
     columns = [[cells[at] for cells in align_cells(grid)] for at in range(len(heads))]
@@ -116,14 +116,14 @@ def _fit_width(width: int, grid: Grid) -> Iterator[Any]:
     broken = [part if is_wide else head for head, part, is_wide in zip(heads, parts, wide, strict=True)]
     for names, gap in ((heads, 2), (broken, 2), (broken, 1)):
         sizes = [_measure(head, cells) for head, cells in zip(names, columns, strict=True)]
-        label = min(_LABEL, max((_widest(line.label) for line in grid.lines), default=0))
+        label = min(_LABEL, max((_widest(line.label) for line in grid.rows), default=0))
         if label + sum(least + gap for least, _ in sizes) <= width:
             break
     else:
         if len(heads) > 1:
             for part in (slice((len(heads) + 1) // 2), slice((len(heads) + 1) // 2, None)):
-                lines = [replace(line, cells=line.cells[part]) for line in grid.lines]
-                yield from _fit_width(width, replace(grid, columns=grid.columns[part], lines=lines))
+                lines = [replace(line, cells=line.cells[part]) for line in grid.rows]
+                yield from _fit_width(width, replace(grid, columns=grid.columns[part], rows=lines))
             return
     yield _lay_out(grid, names, columns, [least == most for least, most in sizes], gap)
 
@@ -144,22 +144,22 @@ def _widest(text: str) -> int:
 
 
 def _lay_out(
-    grid: Grid, heads: Sequence[str], columns: Sequence[Sequence[Cell]], whole: Sequence[bool], gap: int
+    grid: Table, heads: Sequence[str], columns: Sequence[Sequence[Cell]], whole: Sequence[bool], gap: int
 ) -> Any:
     from rich import box
     from rich.align import Align
-    from rich.table import Table
+    from rich.table import Table as Drawn
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap - 1, 0, 0), show_edge=False)
-    table.add_column(Align.left(Text(grid.corner), vertical="bottom"), overflow="fold")
+    table = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap - 1, 0, 0), show_edge=False)
+    table.add_column(Align.left(Text(grid.row_header), vertical="bottom"), overflow="fold")
     for head, is_whole in zip(heads, whole, strict=True):
         table.add_column(Align.right(Text(head, justify="right"), vertical="bottom"), no_wrap=is_whole, overflow="fold")
     pushed = []
     for head, cells, is_whole in zip(heads, columns, whole, strict=True):
         width = _measure(head, cells)[1] if is_whole else 0
         pushed.append([Cell(_push(cell.text, width), _push(cell.sub, width)) for cell in cells])
-    for row, line in enumerate(grid.lines):
+    for row, line in enumerate(grid.rows):
         if line.rule:
             table.add_section()
         texts = [_text(column[row]) for column in pushed]

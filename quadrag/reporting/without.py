@@ -12,10 +12,10 @@ from quadrag.results.selection import pool_rows
 from .cells import value_cell
 from .run_tables import title_of
 from .summary import list_headlines, name_headlines, summary
-from .table import Cell, Grid, Line
+from .table import Cell, Row, Table
 
 
-def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> Grid:
+def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> Table:
     """Make the table of a run with and without flagged questions.
 
     Args:
@@ -33,11 +33,11 @@ def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> 
     left = {row.place: row for row in (*pool_rows(rest, rest.scores, profile), *rest.whole(profile))}
     rows = list_headlines(result, profile)
     lines = [
-        Line(label, [value_cell(row), value_cell(left.get(row.place))])
+        Row(label, [value_cell(row), value_cell(left.get(row.place))])
         for label, row in zip(name_headlines(rows), rows, strict=True)
     ]
-    lines.append(Line("n", [Cell(str(len(questions))), Cell(str(len(questions - flagged)))], rule=True))
+    lines.append(Row("n", [Cell(str(len(questions))), Cell(str(len(questions - flagged)))], rule=True))
     counts = [f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys]
     params = {"kind": "some", "count": len(flagged), "total": len(questions), "checks": counts}
     note = Note(NoteCode.FLAGGED, params if flagged else {"kind": "none"})
-    return Grid(title_of(result), "metric", ["all", "without"], lines, [*summary([result], profile).notes, note])
+    return Table(title_of(result), "metric", ["all", "without"], lines, [*summary([result], profile).notes, note])

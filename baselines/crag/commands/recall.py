@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
     where = f"{config} {split}, {source.text}"
     if arguments.out:
         write_text(Path(arguments.out), dumps(recall.recall_file(questions, scores, where)) + "\n")
-    grid = recall.recall_grid(questions, scores, cuts, where)
+    grid = recall.recall_table(questions, scores, cuts, where)
     grid.notes += [recall.PUBLISHED] * (source.provenance is not Provenance.OWN)
     print_tables(arguments, [grid])
     if arguments.out:

@@ -105,12 +105,12 @@ def _open_models(arguments: argparse.Namespace) -> Any:
 def _estimate(request: Any) -> None:
     from quadrag.construct.account import tell_steps
     from quadrag.construct.construct import estimate
-    from quadrag.reporting.table import Cell, Grid, Line
-    from quadrag.reporting.text import print_grids
+    from quadrag.reporting.table import Cell, Row, Table
+    from quadrag.reporting.text import print_tables
 
     stages, begin, requests = estimate(request)
     write(*tell_steps(stages), "", f"{begin:,} documents or templates to make questions from")
     if requests:
-        lines = [Line(name, [Cell(f"{n:,}")]) for name, n in requests.items()]
-        lines.append(Line("all", [Cell(f"{sum(requests.values()):,}")], rule=True))
-        print_grids([Grid("Requests at most; no model was asked", "step", ["requests"], lines)])
+        lines = [Row(name, [Cell(f"{n:,}")]) for name, n in requests.items()]
+        lines.append(Row("all", [Cell(f"{sum(requests.values()):,}")], rule=True))
+        print_tables([Table("Requests at most; no model was asked", "step", ["requests"], lines)])

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.construct.judge.training import CERTIFICATE, Settings, make_judge, tabulate_printed
     from quadrag.judges.known import open_labels
     from quadrag.judges.notes import describe_labels, tabulate
-    from quadrag.reporting.text import print_grids
+    from quadrag.reporting.text import print_tables
 
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     losses = " -> ".join(f"{loss:.3f}" for loss in made.trained.losses)
     write(describe_labels(labels), f"{made.lessons} lessons, {made.trained.steps} steps; loss {losses}")
     write(f"kept: pass {made.trained.kept}")
-    print_grids([*tabulate([made.before, made.after] if made.before else [made.after]), tabulate_printed()])
+    print_tables([*tabulate([made.before, made.after] if made.before else [made.after]), tabulate_printed()])
     write("", f"certificate: {arguments.out / CERTIFICATE}")
     write(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
     return 0

@@ -134,9 +134,9 @@ def print_tables(
     arguments: argparse.Namespace, grids: Sequence[Any], verbose: bool = False, file: IO[str] | None = None
 ) -> None:
     """Print tables in the language of the labels."""
-    from quadrag.reporting.text import print_grids
+    from quadrag.reporting.text import print_tables
 
-    print_grids(grids, file, verbose, arguments.labels)
+    print_tables(grids, file, verbose, arguments.labels)
 
 
 def print_calls(results: Sequence[Any]) -> None:

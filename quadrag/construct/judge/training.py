@@ -21,7 +21,7 @@ from quadrag.judges.labels import Item, LabelSet
 from quadrag.metric_record import metric_record
 from quadrag.progress import Progress
 from quadrag.records import write_text
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.systems.local import LocalModel
 
 SHARES = (5, 1, 4)  # to learn from, to choose by, to be measured on (Wang et al. 2024, section 3.4)
@@ -286,7 +286,7 @@ _NOTE = (
 )
 
 
-def tabulate_printed() -> Grid:
+def tabulate_printed() -> Table:
     """Make the table of the printed judges, each with accuracy and kappa, in the paper's order."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     with (catalogue.plugin_folder("omnieval") / "published.csv").open(encoding="utf-8", newline="") as file:
@@ -294,5 +294,5 @@ def tabulate_printed() -> Grid:
     for row in rows:
         made = dict(pair.split("=", 1) for pair in row["setting"].split(";"))
         found[f"{made['judge']}, {_METHODS[made['method']]}"][row["metric"]] = f"{float(row['value']) / 100:.4f}"
-    lines = [Line(judge, [Cell(one["judge_accuracy"]), Cell(one["kappa"])]) for judge, one in found.items()]
-    return Grid("As printed by OmniEval, table 3", "judge", ["agreement", "kappa"], lines, [_NOTE])
+    lines = [Row(judge, [Cell(one["judge_accuracy"]), Cell(one["kappa"])]) for judge, one in found.items()]
+    return Table("As printed by OmniEval, table 3", "judge", ["agreement", "kappa"], lines, [_NOTE])

@@ -23,7 +23,7 @@ _HEIGHT, _ASIDE = 220, 120  # of curves: their height, and the room of their nam
 Interval = tuple[float, float] | None
 
 
-class Row(NamedTuple):
+class Mark(NamedTuple):
     """A row of a chart; without a value it is a heading. `sure` fills its sign, as one with an interval is."""
 
     label: str
@@ -99,7 +99,7 @@ class _Canvas:
         return f'<svg role="img" aria-label={quoteattr(_clean(label))} {size} {view}>{"".join(self._parts)}</svg>'
 
 
-def draw_rows(rows: Sequence[Row], label: str, difference: bool = False, unit: str = "") -> str:
+def draw_rows(rows: Sequence[Mark], label: str, difference: bool = False, unit: str = "") -> str:
     """Draw rows: label and text, and under them the value with its interval; a `difference` has a line at 0."""
     heights = []
     y = 0

@@ -20,14 +20,14 @@ from quadrag.records import write_text
 from quadrag.results.note import Level, Note
 from quadrag.results.run import PROFILES, Run, own_profile
 
-from ..charts.forms import draw_grid
+from ..charts.forms import draw_table
 from ..comparison import name_runs
 from ..facts import list_facts
-from ..language import Sentence, translate_grid, write_note
+from ..language import Sentence, translate_table, write_note
 from ..messages import translate
 from ..names import name_model
 from ..summary import summary
-from ..table import Grid
+from ..table import Table
 from ..text import join_counts
 from .answers import collect_answers
 
@@ -44,7 +44,7 @@ Runs = Sequence[tuple[str, Sequence[Run]]]
 def write_page(
     path: Path,
     runs: Runs,
-    grids: Sequence[Grid],
+    grids: Sequence[Table],
     labels: str = "en",
     profile: str | None = None,
 ) -> None:
@@ -78,7 +78,7 @@ def write_page(
 
 def render_page(
     title: str,
-    grids: Sequence[Grid],
+    grids: Sequence[Table],
     *,
     facts: Sequence[tuple[str, str]] = (),
     lead: Sequence[Note | str] = (),
@@ -91,11 +91,11 @@ def render_page(
 
     Runs that stand side by side have these `names`. Of data that are `made_up` no chart has published values.
     """
-    spoken = [translate_grid(grid, labels) for grid in grids]
+    spoken = [translate_table(grid, labels) for grid in grids]
     alarms = dict.fromkeys(note for grid in spoken for note in grid.notes if note.level is Level.WARNING)
     tables = [replace(grid, notes=[note for note in grid.notes if note not in alarms]) for grid in spoken]
     drawn = [
-        replace(grid, lines=[line for line in grid.lines if line.kind != "published"]) if made_up else grid
+        replace(grid, rows=[line for line in grid.rows if line.kind != "published"]) if made_up else grid
         for grid in spoken
     ]
     words = read_words(labels, names)
@@ -107,7 +107,7 @@ def render_page(
         .render(
             title=title,
             lead=sorted([*alarms, *(write_note(note, labels) for note in lead)], key=_rank_alarm),
-            tables=[(join_counts(grid), draw_grid(chart)) for grid, chart in zip(tables, drawn, strict=True)],
+            tables=[(join_counts(grid), draw_table(chart)) for grid, chart in zip(tables, drawn, strict=True)],
             facts=[(translate(name, labels), translate(value, labels)) for name, value in facts],
             blocks=blocks,
             words=words,

@@ -40,7 +40,7 @@ def table(folder: str) -> dict[str, list[str]]:
     """The cells of Table 6 of a folder, by label; of several lines with a label the first."""
     grids = [grid for grid in tabulate_run(read_result(Path(folder))) if grid.title.startswith("Table 6.")]
     found: dict[str, list[str]] = {}
-    for line in grids[0].lines if grids else ():
+    for line in grids[0].rows if grids else ():
         found.setdefault(line.label.strip(), [cell.text for cell in line.cells])
     return found
 

@@ -59,7 +59,7 @@ def sweep_of_chunks(cli):
 def test_runs_that_differ_stand_in_the_table_that_varies_what_they_vary(sweep_of_chunks):
     (grid,) = tabulate(sweep_of_chunks, ("official", "corrected"))
     assert grid.title == "Table 3. Chunk size, with top-k in step"
-    labels = [line.label for line in grid.lines if not line.label.startswith(" ")]
+    labels = [line.label for line in grid.rows if not line.label.startswith(" ")]
     # The printed rows are dense: ours, by BM25, stand under no one of them, but after them all.
     printed = [f"{size}, gpt-3.5-turbo" for size in (64, 128, 256, 512)]
     ours = [f"{size}, extractive" for size in (64, 128, 256)]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from specs import record_of
 
-from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matrix_grids, tabulate
+from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matrix_tables, tabulate
 from quadrag.benchmark import load
 from quadrag.data.builders import open_builder, rows
 from quadrag.reporting.names import name_model
@@ -53,12 +53,12 @@ def test_every_cell_stands_in_its_row_and_column():
     for topic in TOPICS:
         for at, task in enumerate(TASKS):
             scores.append(score(f"cell={topic}/{task}", order.index(topic) / 100 + at / 1000))
-    (grid,) = matrix_grids(scores, "run", "official")
-    by_label = {line.label.strip(): line for line in grid.lines}
+    (grid,) = matrix_tables(scores, "run", "official")
+    by_label = {line.label.strip(): line for line in grid.rows}
     for topic, label in TOPICS.items():
         values = [f"{order.index(topic) + at / 10:.1f}" for at in range(5)]
         assert [cell.text for cell in by_label[label[0]].cells] == [*values, "50.0"]
-    assert [line.label for line in grid.lines if line.label in {field[0] for field in FIELDS.values()}] == [
+    assert [line.label for line in grid.rows if line.label in {field[0] for field in FIELDS.values()}] == [
         field[0] for field in FIELDS.values()
     ]
 
@@ -66,13 +66,13 @@ def test_every_cell_stands_in_its_row_and_column():
 def test_only_what_a_split_holds_is_shown_and_no_matrix_of_what_has_no_cells():
     places = ("all", "topic=fintech/ai", "cell=fintech/ai/contrast_qa", "task=contrast_qa", "task=multi_hop_qa")
     scores = [*(score(place) for place in places), score("macro:cell", 0.25)]
-    (grid,) = matrix_grids(scores, "run", "official", "zh")
+    (grid,) = matrix_tables(scores, "run", "official", "zh")
     assert grid.columns == ["多跳推理\n类问答", "对比类\n问答", "全部"]
-    assert [line.label for line in grid.lines] == ["金融科技", " 人工智能", "全部主题", "  n", "宏平均（单元）"]
-    (grid,) = matrix_grids([score(place) for place in places[:4]], "run", "official")
+    assert [line.label for line in grid.rows] == ["金融科技", " 人工智能", "全部主题", "  n", "宏平均（单元）"]
+    (grid,) = matrix_tables([score(place) for place in places[:4]], "run", "official")
     assert grid.columns == ["all"], "said once"
-    assert matrix_grids([score("all"), score("topic=fintech/ai")], "run", "official") == []
-    assert matrix_grids([score(place) for place in places], "run", "corrected") == []
+    assert matrix_tables([score("all"), score("topic=fintech/ai")], "run", "official") == []
+    assert matrix_tables([score(place) for place in places], "run", "corrected") == []
 
 
 # --- tables 4 and 5 --------------------------------------------------------------------------------------------------
@@ -100,10 +100,10 @@ def run(llm: str = "Qwen/Qwen2.5-72B-Instruct", retriever: str = "dense", embedd
 )
 def test_runs_stand_under_the_table_that_varies_what_they_vary(runs, table):
     (grid,) = tabulate(runs, ["official"])
-    assert grid.title.startswith(f"Table {table}. ") and grid.corner == "auto"
-    published = [line for line in grid.lines if line.kind == "published"]
+    assert grid.title.startswith(f"Table {table}. ") and grid.row_header == "auto"
+    published = [line for line in grid.rows if line.kind == "published"]
     assert len(published) == {"4": 4, "5": 8}[table]
-    ours = [line.label for line in grid.lines if line.label.endswith("(ours)")]
+    ours = [line.label for line in grid.rows if line.label.endswith("(ours)")]
     assert len(ours) == len(runs)
     for label, result in zip(ours, runs, strict=True):
         inputs = result.record
@@ -122,7 +122,7 @@ def test_a_run_of_a_recipe_stands_right_under_its_row(recipe, named, row):
     ours, other = run(), run("Qwen/Qwen2.5-7B-Instruct", retriever="bm25")
     ours.record.spec = ours.record.spec.changed(replica=Replica(recipe=f"omnieval-{recipe}", row=named))
     (grid,) = tabulate([other, ours], ["official"])
-    lines = [line for line in grid.lines if not line.label.startswith("  ")]
+    lines = [line for line in grid.rows if not line.label.startswith("  ")]
     at = [line.label for line in lines].index(row)
     assert lines[at + 1].label == " Qwen2.5-72B-Instruct gte-qwen2-1.5b (ours)"
     assert lines[-1].label.endswith("bm25 (ours)") and lines[-1].rule
@@ -130,7 +130,7 @@ def test_a_run_of_a_recipe_stands_right_under_its_row(recipe, named, row):
 
 def test_a_split_that_the_paper_does_not_print_is_told_so():
     (grid,) = tabulate([run(split="train")], ["official"])
-    assert not any(line.kind == "published" for line in grid.lines)
+    assert not any(line.kind == "published" for line in grid.rows)
 
 
 def test_an_empty_run_makes_no_table():

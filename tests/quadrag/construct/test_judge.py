@@ -56,8 +56,8 @@ def test_a_metric_whose_verdict_is_no_number_cannot_be_learned(tmp_path: Path) -
 
 def test_the_paper_s_judges_are_shown_as_printed() -> None:
     grid = tabulate_printed()
-    assert len(grid.lines) == 7
-    printed = {line.label: [cell.text for cell in line.cells] for line in grid.lines}
+    assert len(grid.rows) == 7
+    printed = {line.label: [cell.text for cell in line.cells] for line in grid.rows}
     assert printed["qwen2.5-7b-instruct, as it is"] == ["0.6200", "0.4805"]
     assert printed["qwen2.5-7b-instruct, trained"] == ["0.7440", "0.6486"]
 

@@ -43,7 +43,7 @@ def test_the_paired_difference_worked_by_hand() -> None:
     assert found.values == (0.25, 0.75) and found.verdict == "not decided" and found.changes == (4, 0, 4)
     assert found.pair and found.pair.p == 0.0625 and found.pair.difference == 0.5
     assert found.pair.interval == pytest.approx((0.4 - 1.96 * error, 0.4 + 1.96 * error), abs=1e-4)
-    (line,) = tabulate_comparison([("A", first), ("B", second)]).lines
+    (line,) = tabulate_comparison([("A", first), ("B", second)]).rows
     assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "8", "not decided"]
 
 
@@ -253,7 +253,7 @@ def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
 def test_what_was_discredited_is_marked() -> None:
     one = judged(0.9, "B")
     one.scores = [*map(discredit, one.scores)]
-    lines = {line.label: line.cells for line in tabulate_comparison([("A", one), ("B", one)]).lines}
+    lines = {line.label: line.cells for line in tabulate_comparison([("A", one), ("B", one)]).rows}
     assert [cell.text for cell in lines["rouge_l"][:2]] == ["90.0!", "90.0!"]
 
 
@@ -283,14 +283,14 @@ def test_of_three_runs_each_is_compared_with_the_first() -> None:
     lost = lose(run([0.1] * 20), "test", "rouge_l")
     grid = tabulate_comparison([("poor", poor), ("lost", lost), ("good", good)])
     wanted = [("good", "36.0", "+16.0", "better"), ("lost", "INVALID", "–", "not compared")]
-    lines = [(line.label.strip(), *(line.cells[at].text for at in (1, 2, 4))) for line in grid.lines[1:]]
+    lines = [(line.label.strip(), *(line.cells[at].text for at in (1, 2, 4))) for line in grid.rows[1:]]
     assert grid.columns[0] == "poor" and lines == wanted
 
 
 def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> None:
     grades = [[-1] * 20, [1] * 6 + [-1] * 14, [1] * 12 + [-1] * 8]
     grid = tabulate_comparison(list(zip("xyz", map(graded, grades), strict=True)))
-    assert [line.label.strip() for line in grid.lines if line.cells[1].text] == ["z", "y"] * 3
+    assert [line.label.strip() for line in grid.rows if line.cells[1].text] == ["z", "y"] * 3
     pairs = [one.pair for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
     assert len(pairs) == 3 and all(pair and pair.p_holm == 2 * pair.p for pair in pairs)
     same = [run([0.5] * 10, text=text) for text in "xyx"]
@@ -307,7 +307,7 @@ def test_verdicts_go_by_one_p_adjusted_by_holms_rule() -> None:
     assert found["all 5 splits"].verdict == "better" and found["all 5 splits"].pair.difference == pytest.approx(0.25)
     decisive = {split: (found[split].verdict, round(found[split].pair.decisive, 3)) for split in won}
     assert decisive == {"noise_60": ("better", 0.01), "noise_80": ("not decided", 0.062)}
-    lines = {line.label: line.cells for line in tabulate_comparison([("a", first), ("b", second)]).lines}
+    lines = {line.label: line.cells for line in tabulate_comparison([("a", first), ("b", second)]).rows}
     sure = [label for label, each in lines.items() if each[2].figure and each[2].figure.sure]
     assert sure == ["all 5 splits/accuracy", "noise_60/accuracy"]
 

@@ -8,9 +8,9 @@ import pytest
 
 from quadrag import catalogue
 from quadrag.reporting.all import tabulate_all
-from quadrag.reporting.language import translate_grid
+from quadrag.reporting.language import translate_table
 from quadrag.reporting.messages import read_messages, say
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.reporting.text import to_text
 from quadrag.results.note import Note, NoteCode
 from quadrag.retrieval.search import RETRIEVERS
@@ -52,7 +52,7 @@ def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
     for name in ("r", "s"):
         assert cli("run", *run, "--data-dir", "sample", "--out", name).code == 0
     grids = [*tabulate_all(read_runs(["r"])), *tabulate_all(read_runs(["r", "s"]))]
-    notes = dict.fromkeys(note.text for grid in grids for note in translate_grid(grid, "zh").notes)
+    notes = dict.fromkeys(note.text for grid in grids for note in translate_table(grid, "zh").notes)
     assert len(notes) > 4 and [text for text in notes if not HAN.search(text)] == []
     assert cli("report", "r", "--labels", "zh", "--html", "zh.html").code == 0
     assert "Percent" not in Path("zh.html").read_text(encoding="utf-8")
@@ -64,6 +64,6 @@ def test_what_one_types_and_what_the_user_named_stay_as_they_are():
     typed = {*catalogue.benchmarks(), *configs, *splits, *catalogue.metrics(), *recipes(), *RETRIEVERS}
     assert {*typed} & {*CHINESE.words} <= {"all", "summary"}, "words of tables, too"
     for name in ("v2: judge", "judge (ours)", "mine, tuned"):
-        grid = translate_grid(Grid(name, name, [name], [Line(name, [Cell(name)])], [name]), "zh")
-        assert {grid.title, grid.corner, *grid.columns, grid.lines[0].label, grid.lines[0].cells[0].text} == {name}
+        grid = translate_table(Table(name, name, [name], [Row(name, [Cell(name)])], [name]), "zh")
+        assert {grid.title, grid.row_header, *grid.columns, grid.rows[0].label, grid.rows[0].cells[0].text} == {name}
         assert to_text(grid).count(name) == 6

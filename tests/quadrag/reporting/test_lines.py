@@ -14,9 +14,9 @@ from quadrag.reporting.lines import our_lines, printed_lines
 from quadrag.reporting.notes import explain_profiles, note_lower, note_units
 from quadrag.reporting.paper_tables import PaperTables, load_tables
 from quadrag.reporting.published import read_published, read_table
-from quadrag.reporting.run_tables import slice_grids
-from quadrag.reporting.table import Cell, Grid, Line
-from quadrag.reporting.text import align_cells, print_grids
+from quadrag.reporting.run_tables import slice_tables
+from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.text import align_cells, print_tables
 from quadrag.results.check import check_lacking
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
@@ -37,8 +37,8 @@ def test_of_many_columns_no_number_is_cut(monkeypatch: pytest.MonkeyPatch):
         cells = [Cell(f"{at}.25", f"{at}.1–{at}.5") for at in range(count)]
         heads = [f"S{at}" for at in range(count)]
         printed = io.StringIO()
-        lines = [Line("accuracy", cells), Line("recall of 非常长的名字-gpt-13.25-turbo (ours)", cells)]
-        print_grids([Grid("Many", "metric", heads, lines, [])], printed)
+        lines = [Row("accuracy", cells), Row("recall of 非常长的名字-gpt-13.25-turbo (ours)", cells)]
+        print_tables([Table("Many", "metric", heads, lines, [])], printed)
         text = printed.getvalue()
         assert max(map(cell_len, text.splitlines())) <= 80 and "…" not in text
         assert [text.count(f" {at}.25") for at in range(count)] == [2] * count
@@ -100,8 +100,8 @@ def test_of_fewer_items_than_count_both_are_told_and_what_did_not_run_is_a_dash(
 
 def test_points_stand_under_points():
     texts = ["96.33", "3.37?", "55", "12", "–"]
-    lines = [Line("", [Cell(text)], "published" if place < 3 else "ours") for place, text in enumerate(texts)]
-    aligned = [cells[0].text for cells in align_cells(Grid("", "", ["a"], lines))]
+    lines = [Row("", [Cell(text)], "published" if place < 3 else "ours") for place, text in enumerate(texts)]
+    aligned = [cells[0].text for cells in align_cells(Table("", "", ["a"], lines))]
     assert aligned == ["96.33 ", "3.37?", "55    ", "12", "–"], "12 is a count"
 
 
@@ -179,8 +179,8 @@ def part(place: str, key: str = "accuracy", n: int = 5, **more: Any) -> Score:
     return score(key, 0.5, **row | {"n_total": n, "n_scored": n} | more)
 
 
-def slices(*scores: Score) -> list[Grid]:
-    return slice_grids(Run(record_of("crag", "task_1_2", ["test"], "none", "m"), [*scores], []), "official")
+def slices(*scores: Score) -> list[Table]:
+    return slice_tables(Run(record_of("crag", "task_1_2", ["test"], "none", "m"), [*scores], []), "official")
 
 
 def test_the_groups_of_a_grouping_stand_together_with_their_sizes():
@@ -188,14 +188,14 @@ def test_the_groups_of_a_grouping_stand_together_with_their_sizes():
     lacking = part("domain=open", key="truthfulness", not_run="no judge")
     apart = [part("cell=banking/retail/contrast_qa"), part("macro:topic", n_groups=2), part("language=en", n=9)]
     (grid,) = slices(*scores, lacking, *apart)
-    assert grid.corner == "slice" and grid.columns == ["n", "accuracy"]
-    assert [(line.label, line.cells[0].text, line.rule) for line in grid.lines] == [
+    assert grid.row_header == "slice" and grid.columns == ["n", "accuracy"]
+    assert [(line.label, line.cells[0].text, line.rule) for line in grid.rows] == [
         ("domain", "", False),
         (" open", "5", False),
         (" music", "4", False),
         ("question type", "", True),
         (" set", "8", False),
     ], "the one language is the whole again"
-    assert [line.cells[1].sub for line in grid.lines[1:3]] == ["25.0–50.0", ""], "none under five items"
+    assert [line.cells[1].sub for line in grid.rows[1:3]] == ["25.0–50.0", ""], "none under five items"
     assert slices(lacking) == slices(*apart, part("all", n=9)) == slices(part("a=b", profile="corrected")) == []
     assert len(slices(part("a=b"), part("a=b", split="public"))) == 2

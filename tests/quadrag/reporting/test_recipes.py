@@ -69,7 +69,7 @@ def change_system(result: Run, **values: Any) -> None:
 
 def marked(results: list[Run], profile: str = "official") -> list[str]:
     """The printed rows that are marked."""
-    lines = tabulate_paper("rgb", results, [profile])[0].lines
+    lines = tabulate_paper("rgb", results, [profile])[0].rows
     return [line.label for line in lines if line.label.endswith(("<", "~"))]
 
 
@@ -142,7 +142,7 @@ def test_settings_of_a_search_an_option_and_another_model_for_entities_are_named
 
 def test_of_a_sweep_each_row_is_marked_with_ours_right_under_it(run):
     run("rgb-table1-vicuna-7b-v1.3", out="v")
-    printed = tabulate_paper("rgb", read_as_whole(run.folder / "v"))[0].lines
+    printed = tabulate_paper("rgb", read_as_whole(run.folder / "v"))[0].rows
     labels = [one.label.rstrip("<") for one in printed if one.kind == "published"]
     results = []
     for label in labels:
@@ -151,7 +151,7 @@ def test_of_a_sweep_each_row_is_marked_with_ours_right_under_it(run):
             change_replica(other, row=label, model=label, recipe=f"rgb-table1-{label}")
             results.append(other)
     assert marked(results) == [f"{label}<" for label in labels]
-    lines = [one for one in tabulate_paper("rgb", results)[0].lines if not one.label.startswith("  ")]
+    lines = [one for one in tabulate_paper("rgb", results)[0].rows if not one.label.startswith("  ")]
     assert [one.kind for one in lines] == ["published", "ours"] * len(labels)
     results[0].items.pop()
     assert [one for one in marked(results) if one.endswith("~")] == ["chatgpt~"]

@@ -25,7 +25,7 @@ from quadrag.reporting.json_report import describe_results
 from quadrag.reporting.paper import tabulate_paper
 from quadrag.reporting.run_tables import tabulate_scores
 from quadrag.reporting.summary import summary
-from quadrag.reporting.text import print_grids
+from quadrag.reporting.text import print_tables
 from quadrag.results.run import Run
 from quadrag.results.score import Counts, Score, ScoreKey
 from quadrag.results.selection import MOST, pick_headlines
@@ -176,17 +176,17 @@ def test_what_the_other_profile_says_stands_beside_where_it_differs(cli: Any, ca
 
 def test_over_all_splits_tables_and_json_hold_one_row() -> None:
     one = run_splits({split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(RGB_SPLITS)})
-    first, *others = summary([one], "official").lines
+    first, *others = summary([one], "official").rows
     assert [line.label.partition("/")[0] for line in (first, *others)] == ["all 3 splits", *RGB_SPLITS]
     assert [cell.text for cell in first.cells][::2] == ["33.3", "12 × 3 splits"]
     grid, _ = tabulate_scores(one, ["official", "corrected"])
-    assert grid.columns == ["all 3 splits", *RGB_SPLITS] and grid.lines[0].cells[0].text == "33.3"
+    assert grid.columns == ["all 3 splits", *RGB_SPLITS] and grid.rows[0].cells[0].text == "33.3"
     found = describe_results([one], ["official", "corrected"], None)["rows"]
     pooled = [row for row in found if row["split"] == "all 3 splits"]
     assert [row["profile"] for row in pooled] == ["official", "corrected"]
     assert all(row["value"] == pytest.approx(1 / 3) and row["n"] == row["n_total"] == 12 for row in pooled)
     lacking = {split: [0.0] * 12 for split in RGB_SPLITS} | {"noise_0": [None] + [1.0] * 11}
-    assert summary([run_splits(lacking)], "official").lines[0].cells[0].text == "30.6", "11 thirds of 12"
+    assert summary([run_splits(lacking)], "official").rows[0].cells[0].text == "30.6", "11 thirds of 12"
 
 
 def test_the_papers_tables_fit_into_80_columns(campaign: Path, cli: Any, capsys: Any) -> None:
@@ -196,7 +196,7 @@ def test_the_papers_tables_fit_into_80_columns(campaign: Path, cli: Any, capsys:
     results = [result for _, parts in read_runs([campaign]) for result in parts]
     for result in results:
         result.record.digests["system"]["model"] = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
-    print_grids(tabulate_paper("rgb", results))
+    print_tables(tabulate_paper("rgb", results))
     for text in (shown, capsys.readouterr().out):
         assert widest(text) <= 80 and "…" not in text and "96.33" in text and "67.68?" in text
     for folder in campaign.glob("*/run.json"):
@@ -216,7 +216,7 @@ def test_a_task_of_another_split_than_its_first_says_which(cli: Any) -> None:
     for config, split in (("noise_robustness_en", "noise_40"), ("information_integration_en", "noise_0")):
         assert cli("run", "rgb", config, *SAMPLE, "--split", split, "--limit", 4, "--out", f"x/{config}").code == 0
     [(_, results)] = read_runs(["x"])
-    labels = [line.label for line in summary(results, "official").lines]
+    labels = [line.label for line in summary(results, "official").rows]
     assert labels == ["noise_robustness_en: noise_40/accuracy", "information_integration_en: noise_0/accuracy"]
 
 
@@ -255,7 +255,7 @@ def test_no_printed_value_stands_in_the_papers_table_beside_what_is_marked() -> 
         if marked:
             scores[0] = discredit(scores[0])
         (grid,) = tabulate_paper("crag", [Run(inputs, scores, [])], ["official"])
-        line = next(line for line in grid.lines if line.kind == "published")
+        line = next(line for line in grid.rows if line.kind == "published")
         printed.append([line.cells[at].text for at in (0, 2)])
     (accuracy, missing), beside = printed
     assert accuracy != "–" and beside == ["–", missing]

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from quadrag.reporting.charts.forms import draw_grid
+from quadrag.reporting.charts.forms import draw_table
 from quadrag.reporting.charts.svg import cut_text
 from quadrag.reporting.page.page import HERE, render_page
-from quadrag.reporting.table import Cell, Figure, Grid, Line
+from quadrag.reporting.table import Cell, Figure, Row, Table
 
 EVIL = "<b onclick='x'>\"&amp;</b>{{1}}\x01\ud83d\u202e"
 
@@ -22,26 +22,26 @@ def printed(value):
 
 
 def heading(label):
-    return Line(label, [Cell(""), Cell("")], rule=True)
+    return Row(label, [Cell(""), Cell("")], rule=True)
 
 
 def make(form, name="", columns=("noise_0", "noise_80")):
     """A grid of two columns whose texts all hold `name`; of every form."""
-    lines = [Line(f"ours {name}", [cell(50.0), cell(30.5)]), Line(f"other {name}", [cell(61.0), cell(20.0)])]
+    lines = [Row(f"ours {name}", [cell(50.0), cell(30.5)]), Row(f"other {name}", [cell(61.0), cell(20.0)])]
     if form == "heat":
-        lines = [heading(f"field {name}"), Line(f" topic {name}", [cell(-9.0), cell(90.0)])]
-        lines.append(Line(f"all {name}", [cell(0.0), cell(50.0)], rule=True))
+        lines = [heading(f"field {name}"), Row(f" topic {name}", [cell(-9.0), cell(90.0)])]
+        lines.append(Row(f"all {name}", [cell(0.0), cell(50.0)], rule=True))
     elif form == "forest":
-        lines = [heading(f"task {name}"), Line(" a", [Cell("1"), cell(3.0, 1.0, sure=True)])]
-        lines.append(Line(" b", [Cell("1"), cell(-2.0, 5.0)]))
+        lines = [heading(f"task {name}"), Row(" a", [Cell("1"), cell(3.0, 1.0, sure=True)])]
+        lines.append(Row(" b", [Cell("1"), cell(-2.0, 5.0)]))
     else:
-        lines.append(Line(f"paper {name}", [printed(70.0), printed(10.0)], "published"))
-    return Grid(f"Title {name}", "", [f"{name}{column}" for column in columns], lines, [], form)
+        lines.append(Row(f"paper {name}", [printed(70.0), printed(10.0)], "published"))
+    return Table(f"Title {name}", "", [f"{name}{column}" for column in columns], lines, [], form)
 
 
 def draw(form, *names, **options):
     """What is drawn of a form: the images, by title."""
-    return [(title, ElementTree.fromstring(drawn)) for title, drawn in draw_grid(make(form, *names, **options))]
+    return [(title, ElementTree.fromstring(drawn)) for title, drawn in draw_table(make(form, *names, **options))]
 
 
 def texts(image):
@@ -73,9 +73,9 @@ def test_each_chart_is_an_image_with_a_name_and_its_table(form):
 
 
 def test_a_table_of_no_form_or_without_values_has_no_chart():
-    assert draw_grid(make("")) == []
-    empty = Grid("t", "", ["a"], [Line("x", [Cell("–")])], [], "points")
-    assert draw_grid(empty) == []
+    assert draw_table(make("")) == []
+    empty = Table("t", "", ["a"], [Row("x", [Cell("–")])], [], "points")
+    assert draw_table(empty) == []
     assert "<figure" not in render_page("t", [empty])
 
 
@@ -123,9 +123,9 @@ def test_a_difference_that_is_more_than_chance_has_a_filled_sign():
 
 def test_differences_of_other_units_have_an_axis_of_their_own():
     grid = make("forest")
-    for line, unit in zip(grid.lines[1:], ("percent points", "characters"), strict=True):
+    for line, unit in zip(grid.rows[1:], ("percent points", "characters"), strict=True):
         line.cells[-1].figure = line.cells[-1].figure._replace(unit=unit)
-    panels = draw_grid(grid)
+    panels = draw_table(grid)
     assert [title.rpartition(" · ")[2] for title, _ in panels] == ["percent points", "characters"]
     assert ["3.0 (" in drawn for _, drawn in panels] == [True, False]
 
@@ -185,8 +185,8 @@ def test_texts_and_marks_of_a_chart_can_be_read(form, name):
 
 def test_every_colour_of_a_matrix_can_be_read():
     assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01), "as WCAG has it"
-    lines = [Line(" topic", [cell(float(value)) for value in range(40)])]
-    image = ElementTree.fromstring(draw_grid(Grid("t", "", ["c"] * 40, lines, [], "heat"))[0][1])
+    lines = [Row(" topic", [cell(float(value)) for value in range(40)])]
+    image = ElementTree.fromstring(draw_table(Table("t", "", ["c"] * 40, lines, [], "heat"))[0][1])
     fills = [place.attrib["fill"] for place in image.iter("rect")]
     inks = [text.attrib["fill"] for text in image.iter("text") if text.attrib.get("font-size") == "10"]
     assert len({*fills}) == 10 and min(map(contrast, fills, inks)) >= 4.5

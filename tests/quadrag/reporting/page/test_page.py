@@ -22,7 +22,7 @@ import quadrag
 from quadrag.reporting.page.answers import collect_answers
 from quadrag.reporting.page.page import name_page, read_words, render_page, write_page
 from quadrag.reporting.questions import spell_gold
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Level, Note, NoteCode
 from quadrag.run.finished import read_runs
 
@@ -81,7 +81,7 @@ def campaign(tmp_path_factory):
 
 def test_a_page_holds_no_markup_of_the_datas():
     evil = "<script>alert('x')</script>&amp;\""
-    grid = Grid(evil, evil, [evil], [Line(evil, [Cell(evil, evil)])], [evil])
+    grid = Table(evil, evil, [evil], [Row(evil, [Cell(evil, evil)])], [evil])
     page = render_page(evil, [grid], facts=[(evil, evil)], lead=[evil], blocks=[("index", "utf-8 x")])
     parser = parse(page)
     assert parser.tags.count("script") == 3, "the words, a block and the page's own"
@@ -159,7 +159,7 @@ def stopped(why, code=NoteCode.PARTIAL, **more):
 
 def test_alarms_stand_above_all_once_the_loudest_first():
     invalid = Note(NoteCode.INVALID, {"kind": "judge_dead", "places": ["a"], "why": "gone"})
-    grids = [Grid(f"t{n}", "", ["a"], [Line("x", [Cell("1")])], [stopped("odd"), invalid]) for n in range(2)]
+    grids = [Table(f"t{n}", "", ["a"], [Row("x", [Cell("1")])], [stopped("odd"), invalid]) for n in range(2)]
     page = render_page("title", grids, lead=["left out"])
     assert re.findall('<p class="(alarm.*?)">', page) == ["alarm loud", "alarm", "alarm"]
     assert page.count("INVALID, a: gone.") == page.count("PARTIAL: odd.") == 1
@@ -265,7 +265,7 @@ def test_each_judged_metric_of_a_module_has_its_own_words(cli):
 
 
 def test_notes_for_specialists_are_folded_under_their_table():
-    grid = Grid("t", "", ["a"], [Line("x", [Cell("1")])], ["for all", stopped("for a specialist", level=Level.DETAIL)])
+    grid = Table("t", "", ["a"], [Row("x", [Cell("1")])], ["for all", stopped("for a specialist", level=Level.DETAIL)])
     before, fold = render_page("title", [grid]).split("<details><summary>More on settings and conditions")
     assert (
         "for all" in before and "for a specialist" not in before and "for a specialist" in fold.split("</details>")[0]
@@ -274,6 +274,6 @@ def test_notes_for_specialists_are_folded_under_their_table():
 
 def test_a_count_that_a_line_shares_stands_beside_its_label():
     values = [Cell("50.0", "20.0–80.0"), Cell("60.0", "30.0–90.0")]
-    lines = [Line("c: x", values), Line("  n", [Cell("12"), Cell("12")]), Line("c: y", values)]
-    page = render_page("title", [Grid("t", "", ["a", "b"], [*lines, Line("  n", [Cell("9"), Cell("8")])])])
+    lines = [Row("c: x", values), Row("  n", [Cell("12"), Cell("12")]), Row("c: y", values)]
+    page = render_page("title", [Table("t", "", ["a", "b"], [*lines, Row("  n", [Cell("9"), Cell("8")])])])
     assert ">c: x<small>n 12</small></th>" in page and re.search(r'd2">n</th><td>9</td>', page)

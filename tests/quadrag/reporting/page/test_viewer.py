@@ -7,7 +7,7 @@ import pytest
 from viewed_answers import EVIL, MANY, count_of, counted, listed, make_answers
 
 from quadrag.reporting.page.page import HERE, SCRIPTS
-from quadrag.reporting.table import Cell, Figure, Grid, Line
+from quadrag.reporting.table import Cell, Figure, Row, Table
 
 
 def list_all(page):
@@ -203,10 +203,10 @@ def test_the_words_are_those_of_a_language(opened):
 def test_charts_and_tables_are_whole_at_any_width(browser, tmp_path):
     from quadrag.reporting.page.page import render_page
 
-    lines = [Line(f"model {n}", [Cell(f"{n}.0", "", Figure(float(n), (n - 1.0, n + 1.0), 9))]) for n in (3, 4)]
-    wide = Grid("Wide", "", ["error_detection_judged"] * 9, [Line("a_label_that_is_long", [Cell("-12.3 to 45.6")] * 9)])
+    lines = [Row(f"model {n}", [Cell(f"{n}.0", "", Figure(float(n), (n - 1.0, n + 1.0), 9))]) for n in (3, 4)]
+    wide = Table("Wide", "", ["error_detection_judged"] * 9, [Row("a_label_that_is_long", [Cell("-12.3 to 45.6")] * 9)])
     file = tmp_path / "page.html"
-    file.write_text(render_page("title", [Grid("A table", "", ["accuracy"], lines, [], "points"), wide]))
+    file.write_text(render_page("title", [Table("A table", "", ["accuracy"], lines, [], "points"), wide]))
     for width in (1280, 320):
         context = browser.new_context(viewport={"width": width, "height": 900})
         page = context.new_page()
