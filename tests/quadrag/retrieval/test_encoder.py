@@ -143,17 +143,6 @@ def test_an_instruction_stands_before_queries(tiny, tmp_path, monkeypatch):
 
 
 @pytest.mark.serve
-def test_a_model_from_the_hubs_cache(tiny):
-    cache_on_the_hubs_terms(tiny, "quadrag-tests/tiny", COMMIT)
-    other = make_encoder(tiny.with_name("other"), LETTERS, seed=1)
-    cache_on_the_hubs_terms(other, "quadrag-tests/tiny", OTHER)
-    pinned = Encoder(f"quadrag-tests/tiny@{COMMIT}")
-    pinned.check()
-    assert np.array_equal(pinned.queries(TEXTS), Encoder(str(tiny)).queries(TEXTS))
-    assert np.array_equal(Encoder("quadrag-tests/tiny").queries(TEXTS), Encoder(str(other)).queries(TEXTS))
-
-
-@pytest.mark.serve
 def test_what_cannot_be_loaded_or_used_is_one_line(tiny, tmp_path):
     import torch
     from safetensors.torch import load_file, save_file

@@ -86,12 +86,6 @@ def test_gold_documents_are_found_and_their_chunks_hold_nothing_else(cli):
     assert inputs["retrieval"]["chunk_source"] == "files" and inputs["search"]["chunks"]["tokenizer"] == "cl100k_base"
 
 
-def test_articles_alone_can_be_cut_by_the_same_tokens(cli):
-    code, out, _ = cli(*RUN, *spec_file(retrieval={"chunk_tokenizer": "cl100k_base"}), "--out", "r", "-v")
-    assert code == 0 and "chunk_tokenizer cl100k_base" in " ".join(out.split())
-    assert "chunk_source" not in Path("r/run.json").read_text(encoding="utf-8")
-
-
 def test_what_is_lacking_is_one_line(cli, monkeypatch, tmp_path):
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "empty"))

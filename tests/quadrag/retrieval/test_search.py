@@ -70,7 +70,6 @@ def test_a_folder_that_is_no_index_gives_way_and_a_build_that_fails_leaves_nothi
 RUN = """
 import os, sys, time
 from pathlib import Path
-from types import SimpleNamespace
 from quadrag.retrieval.search import IndexStore
 def build(folder):
     with open(sys.argv[2], "a") as log:
