@@ -24,7 +24,7 @@ CL100K := llama-index-core==0.14.25
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test tests slow soak test-datasets3 test-serve test-harness wheel lint cards docs dev bench clean
+.PHONY: demo test tests slow soak test-datasets3 test-serve test-harness wheel lint cards docs release dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
@@ -85,15 +85,21 @@ lint: .venv-test/.ready
 	.venv-test/bin/ruff format --check
 	.venv-test/bin/mypy
 
-# The cards of hub_cards/, from the builders and the facts beside them.
+# The cards of hub_cards/, from the scripts and the facts in their headers.
 cards: .venv/.demo
-	cd hub_cards && ../.venv/bin/python -m quadrag.hub.cards .
+	.venv/bin/python -m quadrag.hub.cards
 
 # The pages of docs/ as a site, in site/.
 docs: .venv-docs/.ready
 	rm -rf site
 	.venv-docs/bin/python -m sphinx -W --keep-going -q -d .venv-docs/doctrees docs site
 	.venv-docs/bin/python $(PYTEST) tests/test_site.py
+
+# What would be published, in dist/: checked, with the wheel's contents and size. Nothing is sent.
+release: .venv-docs/.ready wheel
+	.venv-docs/bin/python -m build --sdist --no-isolation --outdir dist . >/dev/null
+	.venv-docs/bin/python -m twine check --strict dist/*
+	.venv-docs/bin/python .ci/contents.py dist/*.whl
 
 # For work on quadrag itself: an editable install with all that the tests need, in .venv.
 dev: .venv/.demo

@@ -101,10 +101,10 @@ def bm25(real: Path, size: int, folder: Path) -> Work:
 
 
 def copies(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.construct.documents import without_copies
+    from quadrag.construct.documents import reject_copies
 
     rows = [{"id": str(number), "text": text} for number, text in enumerate(islice(texts(real), size))]
-    return lambda: without_copies(rows)
+    return lambda: reject_copies(rows)
 
 
 def vectors(real: Path, size: int, folder: Path) -> Work:

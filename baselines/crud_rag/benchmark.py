@@ -93,9 +93,9 @@ def _cuts(top_k: int) -> list[int]:
 
 def _shipped(config: str, data_dir: str | None) -> dict[str, dict[str, list[str]]] | None:
     from quadrag.data.builders import SAMPLE, open_builder, rows
-    from quadrag.data.files import find_files
+    from quadrag.data.files import find_lacking
 
-    if data_dir not in (None, SAMPLE) and find_files(NAME, "ragquesteval", data_dir, config)[1]:
+    if data_dir not in (None, SAMPLE) and find_lacking(NAME, "ragquesteval", data_dir, config):
         return None
     builder, _ = open_builder(NAME, "ragquesteval", data_dir, None, config)
     return {

@@ -7,7 +7,6 @@ that package is installed, with or without what it needs, nothing is downloaded.
 import os
 from functools import lru_cache
 from importlib.metadata import distributions
-from pathlib import Path
 from typing import Any
 
 from quadrag.errors import NotReady, QuadragError, tell_extra
@@ -18,15 +17,6 @@ _FILES = {  # as tiktoken calls them in a cache
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
 }
 _CACHE = "TIKTOKEN_CACHE_DIR"
-
-
-def find_encoding(model: str) -> str | None:
-    """Name the encoding of one of OpenAI's models; None of others, and where its file is not here."""
-    try:
-        name = _import_tiktoken().encoding_name_for_model(model.rsplit("/", 1)[-1])
-    except (NotReady, KeyError):
-        return None
-    return name if name in _FILES and (Path(os.environ.get(_CACHE, "")) / _FILES[name]).is_file() else None
 
 
 def count(text: str, name: str = NAME) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Finder, load
+from quadrag.chat.completer import Completer
 from quadrag.chat.estimate import Estimate
 from quadrag.errors import QuadragError
 from quadrag.loading import Corpus
@@ -18,7 +19,6 @@ from quadrag.prompts import Prompts
 from quadrag.reading import Unreadable, parse_json
 from quadrag.records import Key, Passage, Question, jsonl_text, read_jsonl
 from quadrag.spec import RunSpec
-from quadrag.systems.system import Completer
 
 
 def find_context(
