@@ -40,7 +40,7 @@ class Preset:
 
 
 class Model:
-    """A model of sentence-transformers, loaded when it is first asked for and kept until it is closed.
+    """A model of sentence-transformers, loaded when it is first asked for.
 
     `kind` is what it is to the user, `loader` the class that loads it. It lies in `folder`, or where that is None on
     the Hub as `repository`.
@@ -130,10 +130,6 @@ class Model:
             f"{self.kind} {self.name} {what}; expected numbers for texts that its tokenizer takes; try other weights, "
             "or a device with more memory"
         )
-
-    def close(self) -> None:
-        """Let the model go."""
-        self._model = None
 
     @cached_property
     def _revision(self) -> str | None:
