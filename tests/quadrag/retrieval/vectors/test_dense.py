@@ -109,7 +109,7 @@ def test_vectors_on_disk(store, tmp_path):
 
 
 def test_what_is_no_index_is_one_line(store, tmp_path):
-    write_vectors(store, tmp_path, letters)
+    write_vectors(store, tmp_path, letters, print)
     file = tmp_path / dense.FILE
     file.write_bytes(file.read_bytes()[:-64])
     for spoil in (lambda: None, lambda: file.write_bytes(b""), file.unlink):
@@ -122,5 +122,5 @@ def test_what_is_no_index_is_one_line(store, tmp_path):
 def test_a_corpus_without_text(tmp_path):
     empty = PassageStore.build([Document("a", "", "")], tmp_path, Chunking())
     with pytest.raises(QuadragError, match="no passages"):
-        write_vectors(empty, tmp_path, letters)
+        write_vectors(empty, tmp_path, letters, print)
     assert not (tmp_path / dense.FILE).exists()

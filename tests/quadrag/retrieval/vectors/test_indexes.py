@@ -104,7 +104,7 @@ def encode(texts):
     print(*texts, flush=True)
     return np.array([[float(text)] for text in texts], np.float32)
 def build(folder):
-    dense.write_vectors(passages, folder, encode)
+    dense.write_vectors(passages, folder, encode, lambda done: None)
 documents = [Document(f"d{n}", "", str(n)) for n in range(10)]
 (root / "passages").mkdir(exist_ok=True)
 passages = PassageStore.build(documents, root / "passages", Chunking(100))
