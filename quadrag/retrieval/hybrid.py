@@ -58,7 +58,6 @@ def fuse(rankings: Sequence[Sequence[tuple[int, float]]], k: int) -> Hits:
     for number, ranking in enumerate(rankings):
         for rank, (row, _) in enumerate(ranking, 1):
             ranks.setdefault(row, [math.inf] * len(rankings))[number] = rank
-    # fsum: with three rankings or more, equal sums must not differ by the order they were added in.
-    scored = [(math.fsum(WEIGHT / (rank + CONSTANT) for rank in places), places, row) for row, places in ranks.items()]
+    scored = [(sum(WEIGHT / (rank + CONSTANT) for rank in places), places, row) for row, places in ranks.items()]
     scored.sort(key=lambda item: (-item[0], item[1]))
     return [(row, score) for score, _, row in scored[:k]]

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.benchmark import Document
-from quadrag.errors import QuadragError
 from quadrag.retrieval.bm25 import build_index, open_index
 from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
@@ -127,12 +126,3 @@ def test_a_larger_corpus_against_bm25s(corpus, rank, peer, k):
 @pytest.mark.parametrize("texts", [[], [""], ["。", " "]])
 def test_a_corpus_without_terms(tmp_path, texts):
     assert index_of(texts, tmp_path)(["天", ""], 8) == [[], []]
-
-
-@pytest.mark.parametrize("name", ["data.csc.index.npy", "params.index.json", "vocab.index.json"])
-def test_a_damaged_folder_is_named(tmp_path, name):
-    index_of(["天地", "人"], tmp_path)
-    file = tmp_path / "index" / name
-    file.write_bytes(file.read_bytes()[:-4])
-    with pytest.raises(QuadragError, match=str(file.parent)):
-        open_index(file.parent, "unigram")

@@ -108,17 +108,6 @@ def test_vectors_on_disk(store, tmp_path):
     assert nearest(vectors, queries, 6) == oracle(whole, queries, 6)
 
 
-def test_what_is_no_index_is_one_line(store, tmp_path):
-    write_vectors(store, tmp_path, letters, print)
-    file = tmp_path / dense.FILE
-    file.write_bytes(file.read_bytes()[:-64])
-    for spoil in (lambda: None, lambda: file.write_bytes(b""), file.unlink):
-        spoil()
-        with pytest.raises(QuadragError, match=str(tmp_path)) as caught:
-            open_vectors(tmp_path)
-        assert "\n" not in str(caught.value)
-
-
 def test_a_corpus_without_text(tmp_path):
     empty = PassageStore.build([Document("a", "", "")], tmp_path, Chunking())
     with pytest.raises(QuadragError, match="no passages"):
