@@ -84,23 +84,23 @@ def push(
     there = [_is_there(api, each.kind, f"{org}/{each.name}") for each in repositories]
     for each, is_there in zip(repositories, there, strict=True):
         repo = f"{org}/{each.name}"
-        # Shards of old splits and tasks of old data go.
-        ours = (
-            ["eval.yaml", *(f"{config}/*.parquet" for config in catalogue.configs(each.name))] if each.planned else []
-        )
-        with scratch(cache_dir() / "hub" / org / each.name) as folder, hub_errors(f"pushing {each.kind} {repo}"):
+        ours = []  # shards of old splits and tasks of old data, which go
+        if each.planned:
+            ours = ["eval.yaml", *(f"{config}/*.parquet" for config in catalogue.configs(each.name))]
+        with scratch(cache_dir() / "hub" / org / each.name) as folder:
             _stage(folder, org, each, lambda label: progress(f"staging {label}"))
             progress(f"sending {each.kind} {repo}")
-            if not is_there:
-                space = {"space_sdk": "gradio"} if each.kind == "space" else {}
-                api.create_repo(repo, repo_type=each.kind, private=private, **space)
-            done = api.upload_folder(
-                repo_id=repo,
-                folder_path=folder,
-                repo_type=each.kind,
-                commit_message="quadrag push",
-                delete_patterns=ours,
-            )
+            with hub_errors(f"pushing {each.kind} {repo}"):
+                if not is_there:
+                    space = {"space_sdk": "gradio"} if each.kind == "space" else {}
+                    api.create_repo(repo, repo_type=each.kind, private=private, **space)
+                done = api.upload_folder(
+                    repo_id=repo,
+                    folder_path=folder,
+                    repo_type=each.kind,
+                    commit_message="quadrag push",
+                    delete_patterns=ours,
+                )
         yield str(done.commit_url)
 
 
@@ -119,8 +119,6 @@ def hub_errors(doing: str) -> Iterator[None]:
 
     try:
         yield
-    except QuadragError:
-        raise
     except (errors.HfHubHTTPError, errors.LocalTokenNotFoundError) as error:
         status = getattr(getattr(error, "response", None), "status_code", 401)
         what = f"the token may not do that, or there is no such thing: {_LOG_IN}"
