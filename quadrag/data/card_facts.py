@@ -95,7 +95,7 @@ def card_facts(benchmark: str) -> CardFacts:
 
 def parse_facts(card: str, where: object) -> CardFacts:
     """Read the facts of a card's text; QuadragError names what in it cannot be used, and its place."""
-    written = card.removeprefix("---\n").partition(RENDERED)[0].partition("---\n")[0]
+    written = card.partition(RENDERED)[0].split("---\n")[1] if card.startswith("---\n") else "{}"
     header = parse_yaml(written, where, "the header of a card")
     try:
         language = header.get("language") or ()

@@ -28,11 +28,11 @@ _REGION = re.compile(rf"^<!-- ([\w-]+): {_MARK}\n.*?^<!-- /\1 -->$", re.MULTILIN
 
 
 def main() -> None:
-    """Rewrite all cards."""
+    """Rewrite all cards of which a part is rendered."""
     for benchmark in catalogue.benchmarks():
         path = catalogue.card(benchmark)
         card = read_text(path, "a card")
-        if (text := render(benchmark, card)) != card:
+        if RENDERED in card and (text := render(benchmark, card)) != card:
             write_text(path, text)
             write(f"{path}: rewritten")
 
