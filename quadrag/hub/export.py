@@ -47,11 +47,6 @@ class Repository:
         """The number of rows that were written, by config and split."""
         return {name: {split: one.rows for split, one in part.written.items()} for name, part in self.parts.items()}
 
-    @property
-    def size(self) -> int:
-        """The bytes of Parquet that were written."""
-        return sum(sum(one.files.values()) for part in self.parts.values() for one in part.written.values())
-
 
 def export(
     directory: Path,
