@@ -167,10 +167,9 @@ def test_a_spec_file_says_what_no_option_does_and_gives_way_to_options(cli):
 # Beside runs.
 
 
-def test_export_writes_once_and_refuses_what_it_may_not(cli):
-    for told in ("hub/rgb: ", "written before\n"):
-        code, out, _ = cli("export", "hub", "--benchmark", "rgb", "--data-dir", "sample")
-        assert code == 0 and told in out and Path("hub/rgb/README.md").is_file()
+def test_export_writes_what_it_may(cli):
+    code, out, _ = cli("export", "hub", "--benchmark", "rgb", "--data-dir", "sample")
+    assert code == 0 and "hub/rgb" in out and Path("hub/rgb/README.md").is_file()
     code, _, err = cli("export", "theirs", "--benchmark", "rgb")
     assert code == 2 and "--accept-licence" in err and not Path("theirs").exists()
     assert cli("export", "theirs", "--benchmark", "crud_rag")[0] == 0
