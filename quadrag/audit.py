@@ -69,9 +69,8 @@ class Audited:
     # The questions as a run asks them, by config and split that are there.
     questions: dict[tuple[str, str], list[Question]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)  # where the rows of each config come from
-    lacking: dict[tuple[str, str], list[str]] = field(
-        default_factory=dict
-    )  # splits that are not there, by what they need
+    # The splits that are not there, by their config and what they need.
+    lacking: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def find_splits(self, config: str) -> list[str]:
         """Return the splits of a config that are there; of the others it is noted what they lack."""
@@ -83,8 +82,8 @@ class Audited:
             folder = files.sample_dir(self.benchmark) if self.data_dir == files.SAMPLE else self.data_dir
             _, lacking = files.locate_files(self.benchmark, known, folder)
         for split, reasons in lacking.items():
-            splits = self.lacking.setdefault((config, ", ".join(reasons)), []) if reasons else []
-            splits += [split] if split not in splits else []
+            if reasons:
+                self.lacking.setdefault((config, ", ".join(reasons)), []).append(split)
         return [split for split, reasons in lacking.items() if not reasons]
 
     def rows(self, config: str, split: str) -> Iterator[Mapping[str, Any]]:
@@ -185,20 +184,15 @@ def locate_golds(text: str, golds: Golds, language: str) -> list[tuple[int, int]
     wide = [(one, at) for at, char in enumerate(text) for one in unicodedata.normalize("NFKC", char)] if found else []
     plain = "".join(one for one, _ in wide)
     blank = r"\s*" if language == "zh" else r"\s+"
-    spans: list[tuple[int, int]] = []
+    marked = bytearray(len(text))
     for gold in found:
         words = clean(gold).replace(" ", "") if language == "zh" else clean(gold).split()
         for match in re.finditer(blank.join(map(re.escape, words)), plain, re.IGNORECASE):
             begin, end = match.span()
             if _stands(clean(plain[max(begin - 2, 0) : end + 2]), clean(gold), language):  # by two neighbours a side
-                spans.append((wide[begin][1], wide[end - 1][1] + 1))
-    apart: list[tuple[int, int]] = []
-    for begin, end in sorted(spans):
-        if apart and begin <= apart[-1][1]:
-            begin, last = apart.pop()
-            end = max(last, end)
-        apart.append((begin, end))
-    return apart
+                begin, end = wide[begin][1], wide[end - 1][1] + 1
+                marked[begin:end] = b"1" * (end - begin)
+    return [match.span() for match in re.finditer(b"1+", marked)]
 
 
 def _stands(text: str, gold: str, language: str) -> bool:

@@ -113,9 +113,7 @@ def _plan(benchmark: str, data_dir: str | None) -> Repository:
             if all(missing.values()):
                 continue
         builder, source = builders.open_builder(benchmark, name, data_dir)
-        part = planned.parts[name] = Part(builder, source.text, builders.splits(builder))
-        if left := [f"the split {split}" for split in known.splits if split not in part.splits]:
-            planned.lacking.setdefault(name, left)
+        planned.parts[name] = Part(builder, source.text, builders.splits(builder))
     if not planned.parts:
         wanted = ", ".join(sorted(files.list_once(planned.lacking)))
         raise QuadragError(f"{data_dir} holds none of the files of {benchmark}: lacking {wanted}")

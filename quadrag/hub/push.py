@@ -24,12 +24,6 @@ _UNITS = ("*.py", "*.md", "*.txt", "*.yaml")  # what a metric's folder publishes
 _BY_THE_HUB = {"dataset": {".gitattributes"}, "space": {".gitattributes", "README.md"}}  # of a new repository
 _SECONDS = 120.0  # between two pieces of an answer: the client has no limit of its own
 _LOG_IN = "set HF_TOKEN, or run `hf auth login`"
-_CONTENT = {
-    "data": "the data",
-    "sample": "the bundled sample",
-    "own": "a dataset of one's own",
-    "recipe": "a card with the way to the data, which are not hosted again",
-}
 
 
 class Pushed(NamedTuple):
@@ -139,7 +133,7 @@ def _hide_tokens(error: Exception) -> str:
 def _describe(planned: Repository) -> list[str]:
     header, _ = read_card(planned.benchmark, planned.data_dir)
     licence = SAMPLE_LICENCE if planned.kind == "sample" else ", ".join(list_licences(header))
-    lines = [f"{licence}; {_CONTENT[planned.kind]}"]
+    lines = [f"{licence}; {planned.kind}"]
     lines += [f"{name}: {', '.join(part.splits)}" for name, part in planned.parts.items()]
     return lines + [f"{name}: without {', '.join(lacking)}" for name, lacking in planned.lacking.items()]
 
