@@ -59,11 +59,11 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 		$(addprefix tests/quadrag/data/, test_prepare.py test_loading_routes.py) \
 		tests/quadrag/construct/test_loaded.py
 
-# Models loaded here, dense retrieval with genuine weights, Milvus, faiss, numba, and `transformers serve`; installs torch.
+# Models loaded here, dense retrieval with genuine weights, Milvus, faiss, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/python $(PYTEST) -m serve
-	.venv-serve/bin/python $(PYTEST) $(addprefix tests/quadrag/retrieval/, vectors/test_milvus.py vectors/test_faiss.py test_bm25.py)
+	.venv-serve/bin/python $(PYTEST) $(addprefix tests/quadrag/retrieval/, vectors/test_milvus.py vectors/test_faiss.py)
 	.venv-serve/bin/python $(PYTEST) tests/golden -k dense
 	QUADRAG_EFFORT=ci .venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
@@ -107,7 +107,7 @@ dev: .venv/.demo
 
 # With REAL=FOLDER, the unpacked upstream files, those that need real data too.
 bench: dev
-	$(call install,.venv) openai rank-bm25 numba beautifulsoup4 lxml
+	$(call install,.venv) openai rank-bm25 beautifulsoup4 lxml
 	.venv/bin/python benchmarks/chat_throughput.py
 	.venv/bin/python benchmarks/kg_search.py
 	.venv/bin/python benchmarks/dense_search.py

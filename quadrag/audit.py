@@ -21,7 +21,7 @@ from quadrag.data import files
 from quadrag.data.prepare import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.loading import load_questions, load_rows
-from quadrag.metrics._shared.rgb import stands_whole
+from quadrag.metrics._shared.phrases import stands_whole
 from quadrag.records import Key, Question, read_jsonl
 from quadrag.spec import RunSpec
 

@@ -8,8 +8,8 @@ from typing import Any
 from quadrag.audit import Audited, Fault, count_off, shorten
 from quadrag.errors import QuadragError
 
+from .dates import find_dates
 from .kg.clock import parse
-from .language.dates import find_dates
 
 
 def audit(audited: Audited) -> Iterator[Fault]:

@@ -2,10 +2,11 @@
 
 Yang et al. 2024 (arXiv:2406.04744), sections 3 to 5. Without retrieval a model answers alone; task 1 shows the snippets
 of five pages, task 2 facts of the mock knowledge graph too, task 3 the same with fifty pages. ``pages`` is the released
-baseline in place of snippets: the sentences of the pages' HTML most like the question. What is found is `finder`'s
-work. ``own`` leaves all that to a model of the challenge. Neither domain nor type of a question reaches a model.
+baseline in place of snippets: the sentences of the pages' HTML most like the question. `context_builder` finds
+all these; ``own`` leaves that to a model of the challenge. Neither domain nor type of a question reaches a model.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,10 @@ from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Conditions, Retrieval, RetrieverSpec
 from quadrag.prompts import JUDGE, Message, Prompts, load_prompts
-from quadrag.records import Key, Passage, Question
+from quadrag.records import Key, Passage, Question, dumps
 from quadrag.spec import NONE
 
-from .given import RATED, rate_questions, read_ratings, read_weights
+from .weights import RATED, rate_questions, read_ratings, read_weights, weight_of
 
 NAME = "crag"
 PAGES = ("task_1_2", "task_3")  # the configs that have pages
@@ -26,34 +27,27 @@ _NOT_SOUGHT = ("invalid question", "i don't know", "yes", "no")
 
 
 def _graph(path: Any) -> str:
-    from .finder import identify
+    from .context_builder import identify
 
     return identify(str(path))
 
 
 def _tokenizer(name: Any) -> str:
-    import hashlib
-
     from quadrag.retrieval.chunk import load_tokenizer
 
-    digest = hashlib.sha256(load_tokenizer(str(name)).to_str().encode()).hexdigest()
-    return f"{Path(str(name)).name} {digest[:16]}"
+    return _identify(name, load_tokenizer(str(name)).to_str())
 
 
-def _weighing(path: Any) -> str:
-    return _identify(path, read_weights(str(path)))
+def _weights(path: Any) -> str:
+    return _identify(path, dumps(read_weights(str(path))))
 
 
-def _rating(path: Any) -> str:
-    return _identify(path, [[*place, rating] for place, rating in read_ratings(str(path)).items()])
+def _ratings(path: Any) -> str:
+    return _identify(path, dumps([[*place, rating] for place, rating in read_ratings(str(path)).items()]))
 
 
-def _identify(path: Any, content: Any) -> str:
-    import hashlib
-
-    from quadrag.records import dumps
-
-    return f"{Path(str(path)).name} {hashlib.sha256(dumps(content).encode()).hexdigest()[:16]}"
+def _identify(path: Any, content: str) -> str:
+    return f"{Path(str(path)).name} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
 _GRAPH = ("snippets-kg", "pages-kg")
@@ -65,8 +59,8 @@ OPTIONS = {
     "kg_window": OptionSpec(least=0, retrievers=_GRAPH),
     "window_tokenizer": OptionSpec(check=_tokenizer, retrievers=_WINDOWS),
     "trim": OptionSpec(check=_tokenizer),
-    "weights": OptionSpec(check=_weighing),
-    "ratings": OptionSpec(check=_rating),
+    "weights": OptionSpec(check=_weights),
+    "ratings": OptionSpec(check=_ratings),
 }
 
 _KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
@@ -118,13 +112,13 @@ def matchable_answers(references: Any) -> list[str]:
 
 def finder(task: Any) -> Finder | None:
     """Return what fills a prompt's windows; None for a model alone."""
-    from .finder import HandedOver, PageFinder
+    from .context_builder import ContextBuilder
 
     if task.retriever == NONE:
         return None
     if task.config not in PAGES:
         raise QuadragError(f"crag {task.config} holds no pages; give --retriever none, or run {' or '.join(PAGES)}")
-    return HandedOver(task) if task.retriever == "own" else PageFinder(task, OPTIONS)
+    return ContextBuilder(task, OPTIONS)
 
 
 def asks_entities(task: Any) -> bool:
@@ -134,7 +128,7 @@ def asks_entities(task: Any) -> bool:
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
     """Build the one user message of a question; pieces stand on lines of their own."""
-    from .facts.calls import GRAPH
+    from .facts import GRAPH
 
     facts = [passage.text for passage in passages if passage.id.startswith(GRAPH)]
     pieces = [passage.text for passage in passages if not passage.id.startswith(GRAPH)]
@@ -160,27 +154,22 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     """Return the keyword arguments that a metric takes besides the common ones."""
     if metric.module != _TRUTH.module:
         return {"language": "en"}
-    found: dict[str, Any] = {"questions": [question.query for question in questions]}
+    options = conditions.options
+    words: dict[str, Any] = {"questions": [question.query for question in questions]}
     if conditions.prompts and (judge := load_prompts(NAME, conditions.prompts).get(JUDGE)):
-        found["prompt"] = judge["user"]
-    if conditions.options.get("weights"):
-        found["weights"] = weights = read_weights(str(conditions.options["weights"]))
-        found["domains"] = [question.slices.get("domain") for question in questions]
-        found["question_types"] = [question.slices.get("question_type") for question in questions]
-        for place in dict.fromkeys(zip(found["domains"], found["question_types"], strict=True)):
-            if None in place:
-                lacking = next(
-                    q.id for q in questions if None in (q.slices.get("domain"), q.slices.get("question_type"))
-                )
-                raise QuadragError(f"{lacking} has no domain or no question type, so no weight; leave out weights")
-            table = weights.get(place[0]) if isinstance(next(iter(weights.values())), dict) else weights
-            if not isinstance(table, dict) or place[1] not in table:
-                raise QuadragError(f"{conditions.options['weights']} has no weight of {place[1]} in {place[0]}")
-    if conditions.options.get("ratings"):
-        found["ratings"] = rate_questions(questions, str(conditions.options["ratings"]))
-    if conditions.options.get("trim"):
-        found["tokenizer"] = Trimmer(str(conditions.options["trim"]))
-    return found
+        words["prompt"] = judge["user"]
+    if options.get("weights"):
+        words["weights"] = weights = read_weights(str(options["weights"]))
+        words["domains"] = [question.slices.get("domain") for question in questions]
+        words["question_types"] = [question.slices.get("question_type") for question in questions]
+        if lacking := next((question for question in questions if weight_of(weights, question) is None), None):
+            place = " in ".join(str(lacking.slices.get(name)) for name in ("question_type", "domain"))
+            raise QuadragError(f"{options['weights']} has no weight of {place}, as of {lacking.id}; add one")
+    if options.get("ratings"):
+        words["ratings"] = rate_questions(questions, str(options["ratings"]))
+    if options.get("trim"):
+        words["tokenizer"] = Trimmer(str(options["trim"]))
+    return words
 
 
 def strata(questions: Sequence[Question], conditions: Conditions) -> dict[Key, Stratum]:
@@ -188,12 +177,8 @@ def strata(questions: Sequence[Question], conditions: Conditions) -> dict[Key, S
     if not conditions.options.get("weights"):
         return {}
     weights = read_weights(str(conditions.options["weights"]))
-    found = {}
-    for question in questions:
-        domain, kind = (question.slices.get(name, "") for name in ("domain", "question_type"))
-        table = weights.get(domain, {}) if isinstance(next(iter(weights.values())), dict) else weights
-        found[question.key] = Stratum(domain, kind, float(table.get(kind, 0)))
-    return found
+    kinds = {q.key: (q.slices.get("domain", ""), q.slices.get("question_type", "")) for q in questions}
+    return {q.key: Stratum(*kinds[q.key], weight_of(weights, q) or 0.0) for q in questions}
 
 
 class Trimmer:
@@ -221,7 +206,7 @@ def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
 
 
 def _pages_of(task: Any, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    from .finder import challenge_records
+    from .context_builder import challenge_records
 
     return challenge_records(task, questions)
 

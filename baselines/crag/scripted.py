@@ -31,10 +31,6 @@ class SampleEntities:
         """Answer a batch of chats in order."""
         return [Reply(text, "stop", None, None, 0.0) for text in map(self._reply, batch)]
 
-    def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
-        """Answer as a judge does."""
-        return list(map(self._reply, batch))
-
     def close(self) -> None:
         """Close nothing."""
 

@@ -78,7 +78,9 @@ def hide_places(text: str) -> str:
 def _check(folder: Path, run: RunRecord, accept_data: bool) -> list[str]:
     """Return in what the questions of a run are not the benchmark's own, all of them; raise where it is no result."""
     if run.state != "finished" or run.has_note("invalid"):
-        raise QuadragError(f"{folder} is {run.stopped or run.state}, or INVALID; expected a finished run")
+        raise QuadragError(
+            f"{folder} is {run.stopped['code'] if run.stopped else run.state}, or INVALID; expected a finished run"
+        )
     if run.whose is Provenance.SAMPLE or run.llm == "extractive":
         raise QuadragError(f"{folder} is on the sample, or of no model (extractive); expected a model on real data")
     known = options_of(catalogue.config(run.benchmark, run.config))

@@ -69,7 +69,7 @@ def read_result(folder: Path, profile: str | None = None, run: RunRecord | None 
     scores, items = read_scores(folder, run), read_items(folder, run)
     asked, texts = read_asked(folder, run.files.get(QUESTIONS)), _read_texts(folder, run)
     marked = settle_scores(scores, run, items)
-    return Run(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
+    return Run(run, marked, items, asked=asked, folder=folder, texts=texts)
 
 
 def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:

@@ -4,7 +4,7 @@ import pytest
 from injections import ORDER, attacks, marked
 from rag_asking import posed
 
-from quadrag.baselines.crag.language import entities
+from quadrag.baselines.crag import entities
 from quadrag.benchmark import load
 from quadrag.prompts import load_prompts
 from quadrag.records import Passage, Question

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     with Progress("reading", 1) as progress:
         source, target = Path(arguments.source), Path(arguments.target)
-        built = build(source, target, lambda now: progress.update(now.done, now.total))
+        built = build(source, target, progress.update)
     for name, rows in built.rows.items():
         write(f"{name}: {rows:,}")
     if built.lacking:

@@ -14,20 +14,33 @@ from quadrag.errors import QuadragError
 from quadrag.printing import write
 
 EXAMPLES = ("quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",)
+CUTS = {"task_1_2": (1, 2, 3, 4, 5), "task_3": (1, 2, 5, 10, 20, 50)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("benchmark", metavar="BENCHMARK", help="crag")
-    parser.add_argument("config", metavar="CONFIG", help="task_1_2 or task_3")
+    parser.add_argument("benchmark", metavar="BENCHMARK", choices=("crag",), help="crag")
+    parser.add_argument("config", metavar="CONFIG", choices=tuple(CUTS), help="task_1_2 or task_3")
     parser.add_argument("--split", metavar="S", default="public", help="(default: public)")
-    parser.add_argument("--pages", metavar="N,N", help="numbers of pages (default: 1,2,3,4,5; task_3: 1,2,5,10,20,50)")
+    parser.add_argument(
+        "--pages",
+        metavar="N,N",
+        type=_page_counts,
+        help="numbers of pages (default: 1,2,3,4,5; task_3: 1,2,5,10,20,50)",
+    )
     options.add(parser, "data-dir option limit out labels", out="a file for the rows, as JSON")
 
 
+def _page_counts(text: str) -> list[int]:
+    try:
+        counts = sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        counts = [0]
+    if not 1 <= counts[0] <= counts[-1] <= 9999:
+        raise argparse.ArgumentTypeError(f"{text!r} are no numbers of pages from 1 to 9999, as in 1,2,5")
+    return counts
+
+
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag import catalogue
-    from quadrag.benchmark import known as known_names
-    from quadrag.benchmark import load
     from quadrag.loading import load_rows
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
@@ -35,23 +48,19 @@ def run(arguments: argparse.Namespace) -> None:
 
     from .. import recall
 
-    benchmark, config, split = catalogue.benchmark_name(arguments.benchmark), arguments.config, arguments.split
-    if config not in (load(benchmark).pages if benchmark in known_names() else ()):
-        raise QuadragError(f"{benchmark} {config} has no pages; expected crag task_1_2 or crag task_3")
-    cuts = recall.parse_cuts(arguments.pages or ("1,2,5,10,20,50" if config == "task_3" else "1,2,3,4,5"))
-    rows, source, known = load_rows(benchmark, config, arguments.data_dir, dict(arguments.option), split)
+    place, cuts = (arguments.benchmark, arguments.config), arguments.pages or CUTS[arguments.config]
+    rows, source, known = load_rows(*place, arguments.data_dir, dict(arguments.option), arguments.split)
     questions = []
     with Progress("questions", arguments.limit or known or 1) as bar:
         for row in itertools.islice(rows, arguments.limit):
             questions.append(recall.search_pages(row, cuts[-1]))
             bar.update(len(questions))
     if not questions:
-        raise QuadragError(f"{benchmark} {config} {split} holds no question")
-    scores = list(recall.recall_at(questions, cuts))
-    where = f"{config} {split}, {source.text}"
+        raise QuadragError(f"{' '.join(place)} {arguments.split} holds no question")
+    where = f"{arguments.config} {arguments.split}, {source.text}"
     if arguments.out:
-        write_text(Path(arguments.out), dumps(recall.recall_file(questions, scores, where)) + "\n")
-    grid = recall.recall_table(questions, scores, cuts, where)
+        write_text(Path(arguments.out), dumps(recall.recall_file(questions, cuts, where)) + "\n")
+    grid = recall.recall_table(questions, cuts, where)
     grid.notes += [recall.PUBLISHED] * (source.provenance is not Provenance.OWN)
     print_tables(arguments, [grid])
     if arguments.out:

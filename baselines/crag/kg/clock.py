@@ -10,10 +10,9 @@ encyclopedia entry is marked ``"undated": true``. Titles, names and lists of wor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from quadrag.errors import QuadragError
 
@@ -22,11 +21,8 @@ from .sports import Table
 from .store import dump
 
 SNAPSHOT = "2024-02-28"  # the day on which upstream read the companies' figures
-_FORM = "MM/DD/YYYY, HH:MM:SS PT"
-_QUERY_TIME = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4}), (\d{1,2}):(\d{2}):(\d{2}) PT", re.ASCII)
-_PACIFIC = "America/Los_Angeles"
 # Upstream writes EST in summer too: the label names the exchange's clock, not an offset.
-_EXCHANGE = "America/New_York"
+_EXCHANGE = ZoneInfo("America/New_York")
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}) E[SD]?T", re.ASCII)
 _DAY = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?", re.ASCII)
 
@@ -36,23 +32,14 @@ def parse(query_time: str) -> datetime:
 
     Of an hour that the end of summer time repeats, the first is taken.
     """
-    found = _QUERY_TIME.fullmatch(query_time.strip()) if isinstance(query_time, str) else None
-    if found is None:
-        raise QuadragError(f"the question's time is {str(query_time)!r:.60}; expected {_FORM}")
-    month, day, year, hour, minute, second = map(int, found.groups())
     try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=_zone(_PACIFIC))
-        moment.astimezone(_zone(_EXCHANGE))  # which overflows at the ends of the calendar
-    except (ValueError, OverflowError) as error:
-        raise QuadragError(f"the question's time {query_time!r:.60} is none ({error}); expected {_FORM}") from None
-    return moment
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except ZoneInfoNotFoundError:
-        raise QuadragError(f"this system knows no time zone {name}: pip install tzdata") from None
+        moment = datetime.strptime(query_time.strip(), "%m/%d/%Y, %H:%M:%S PT")
+        moment = moment.replace(tzinfo=ZoneInfo("America/Los_Angeles"))
+        moment.astimezone(_EXCHANGE)  # which overflows at the ends of the calendar
+        return moment
+    except (AttributeError, ValueError, OverflowError):
+        found = f"{query_time!r:.60}"
+        raise QuadragError(f"the question's time is {found}; expected MM/DD/YYYY, HH:MM:SS PT") from None
 
 
 def at(graph: Graph, query_time: str) -> GraphAt:
@@ -66,14 +53,11 @@ class GraphAt(Graph):
     def __init__(self, graph: Graph, moment: datetime) -> None:
         # The very same connections and locks: a question must not cost another opening.
         self.__dict__.update(graph.__dict__)
-        self.moment = moment
-        day = moment.astimezone(_zone(_PACIFIC))
-        self._day, self._year = f"{day:%Y-%m-%d}".zfill(10), day.year
-        self._stamp = f"{moment.astimezone(_zone(_EXCHANGE)):%Y-%m-%d %H:%M:%S}".zfill(19)
+        self._day, self._year = f"{moment:%Y-%m-%d}".zfill(10), moment.year
+        self._stamp = f"{moment.astimezone(_EXCHANGE):%Y-%m-%d %H:%M:%S}".zfill(19)
         # Of these tables every function sees the rows that are not later, and no other.
         self._seen = {
-            "ranks": f"date <= '{self._day}'",
-            "charts": f"date <= '{self._day}'",
+            **dict.fromkeys(("ranks", "charts"), f"date <= '{self._day}'"),
             "grammy": f"year <= {self._year}",
             "year": f"CAST(name AS INTEGER) <= {self._year}",
         }
@@ -90,24 +74,32 @@ class GraphAt(Graph):
         text = str(date)[:10]
         return _DAY.fullmatch(text) is None or text > self._day[: len(text)]
 
-    # Open
-
-    def open_get_entity(self, query: str) -> Any:
-        """Return an entry, marked ``"undated": true``: nobody knows what of it was true at the question's time."""
-        entity = super().open_get_entity(query)
-        return {**entity, "undated": True} if isinstance(entity, dict) else entity
-
-    # Movie
-
-    def _at(self, table: str, number: int) -> Any:
-        return self._film(super()._at(table, number))
-
-    def _entities(self, table: str, query: str) -> list[Any]:
-        return [entity for entity in super()._entities(table, query) if entity is not None]
+    def get_named(self, table: str, name: str) -> Any:
+        """Return the value of a name, without what is later or was not yet read."""
+        if table in ("marketcap", "info") and self._day < SNAPSHOT:
+            return None
+        value = super().get_named(table, name)
+        if not isinstance(value, dict):
+            return value
+        if table in ("price", "detailed", "dividend"):
+            stamps = {key: _STAMP.fullmatch(key) for key in value}
+            return {key: value[key] for key, stamp in stamps.items() if stamp and stamp[1] <= self._stamp}
+        if table == "open":
+            return {**value, "undated": True}
+        if table == "song":
+            return {} if value.get("date") and self._later(value["date"]) else value
+        if table == "artist":
+            dates = [field for field in value if field.endswith("_date")]
+            return {**value, **{field: None for field in dates if value[field] and self._later(value[field])}}
+        return value
 
     def get_numbered(self, table: str, number: int) -> Any:
         """Return the value of an id, None where it is unknown or later."""
         return self._film(super().get_numbered(table, number))
+
+    def _entities(self, table: str, query: str) -> list[Any]:
+        films = map(self._film, super()._entities(table, query))
+        return [film for film in films if film is not None]
 
     def _film(self, entity: Any) -> Any:
         """A film or person without later awards; None for a film that was released later."""
@@ -121,44 +113,7 @@ class GraphAt(Graph):
 
     def _held(self, award: Any) -> bool:
         year = award.get("year_ceremony") if isinstance(award, dict) else None
-        return isinstance(year, (int, float)) and year <= self._year
-
-    # Finance
-
-    def _history(self, history: Any) -> Any:
-        if not isinstance(history, dict):
-            return history
-        return {
-            key: row
-            for key, row in history.items()
-            if (found := _STAMP.fullmatch(key)) is not None and found[1] <= self._stamp
-        }
-
-    def finance_get_price_history(self, query: str) -> Any:
-        """Return a ticker's daily prices until the question's time."""
-        return self._history(super().finance_get_price_history(query))
-
-    def finance_get_detailed_price_history(self, query: str) -> Any:
-        """Return a ticker's prices by the minute until the question's time."""
-        return self._history(super().finance_get_detailed_price_history(query))
-
-    def finance_get_dividends_history(self, query: str) -> Any:
-        """Return a ticker's dividends until the question's time."""
-        return self._history(super().finance_get_dividends_history(query))
-
-    def get_named(self, table: str, name: str) -> Any:
-        """Return the value of a name, None for a company's figures where the question came before they were read."""
-        value = super().get_named(table, name)
-        return None if table in ("marketcap", "info") and self._day < SNAPSHOT else value
-
-    # Music
-
-    def _trait(self, table: str, name: str, field: str) -> Any:
-        value = super()._trait(table, name, field)
-        date = super()._trait(table, name, "date") if table == "song" else value if field.endswith("_date") else None
-        return None if date and self._later(date) else value
-
-    # Sports
+        return isinstance(year, int | float) and year <= self._year
 
     def sports_soccer_get_games_on_date(self, date: str, team_name: str | None = None) -> Table | None:
         """Return the soccer games of a day, a month or a year, as far as they are not later."""
@@ -166,23 +121,21 @@ class GraphAt(Graph):
 
     def sports_nba_get_games_on_date(self, date: str, team_name: str | None = None) -> Table | None:
         """Return the NBA games of a day, a month or a year, as far as they are not later; rows are numbered anew."""
-        games = self._games(super().sports_nba_get_games_on_date(date, team_name), "game_date")
-        return games and {
-            name: {str(n): cell for n, cell in enumerate(cells.values())} for name, cells in games.items()
-        }
+        games = self._games(super().sports_nba_get_games_on_date(date, team_name), "game_date") or {}
+        return {name: {str(n): cell for n, cell in enumerate(cells.values())} for name, cells in games.items()} or None
 
     def _games(self, games: Table | None, column: str) -> Table | None:
-        if games is None:
-            return None
-        held = [label for label, date in games[column].items() if not self._later(date)]
-        return {name: {label: cells[label] for label in held} for name, cells in games.items()} if held else None
+        shown = [label for label, date in games[column].items() if not self._later(date)] if games else []
+        return (
+            {name: {label: cells[label] for label in shown} for name, cells in (games or {}).items()} if shown else None
+        )
 
     def sports_nba_get_play_by_play_data_by_game_ids(self, game_ids: list[str]) -> Table | None:
         """Return all plays of those of the games that are known and not later."""
-        if not isinstance(game_ids, (list, tuple)):
-            return super().sports_nba_get_play_by_play_data_by_game_ids(game_ids)
+        if not isinstance(game_ids, list | tuple):
+            return None
         wanted = dump([number for number in game_ids if isinstance(number, str)])
         rest = "game_id, game_date FROM {} WHERE game_id IN (SELECT value FROM json_each(?))"
-        dates: Mapping[str, Any] = dict(self.rows("nba_game", rest, wanted))
-        held = [number for number in game_ids if number in dates and not self._later(dates[number])]
-        return super().sports_nba_get_play_by_play_data_by_game_ids(held)
+        dates = dict(self.rows("nba_game", rest, wanted))
+        shown = [number for number in game_ids if number in dates and not self._later(dates[number])]
+        return super().sports_nba_get_play_by_play_data_by_game_ids(shown)

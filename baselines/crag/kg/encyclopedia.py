@@ -1,16 +1,19 @@
 """The open domain: encyclopaedia entries by title, from bz2 JSON Lines ``[title, entity]``."""
 
+import bz2
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
 
-from . import sources
-from .store import Part, Store, Tick, dump, fill, index_names
+from .store import Part, Store, dump, fill, index_names
 
 
-def _load(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
-    rows = ((title, None, dump(entity)) for path in paths for title, entity in sources.entries(path))
-    fill(db, "open", rows, tick)
+def _load(db: sqlite3.Connection, paths: list[Path]) -> None:
+    for path in paths:
+        with bz2.open(path, "rb") as lines:
+            entries = (json.loads(line) for line in lines if not line.isspace())
+            fill(db, "open", ((title, None, dump(entity)) for title, entity in entries))
     index_names(db, "open", "okapi")
 
 

@@ -4,28 +4,31 @@ The snapshots end about 2024-02-28; keys of histories are ``YYYY-MM-DD HH:MM:SS 
 hiding what lies after a question's time is `quadrag.baselines.crag.kg.clock`'s.
 """
 
+import csv
 import sqlite3
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import pickled_files, sources
-from .store import Part, Store, Tick, fill, index_in_order, key, unkey
+from . import pickled_files
+from .store import Part, Store, fill, index_in_order, key, unkey
 
 
-def _companies(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
+def _companies(db: sqlite3.Connection, paths: list[Path]) -> None:
     # Homonyms stay, and are found as often as they stand there.
     db.execute("CREATE TABLE company (n INTEGER PRIMARY KEY, name NOT NULL, symbol)")
-    rows = ((key(name), symbol and key(symbol)) for path in paths for name, symbol in sources.companies(path))
-    db.executemany("INSERT INTO company VALUES ((SELECT ifnull(max(n) + 1, 0) FROM company), ?, ?)", rows)
+    for path in paths:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            # Text as it stands: `NA` is a ticker, and an empty one is none.
+            rows = ((key(row["Name"]), key(row["Symbol"]) or None) for row in csv.DictReader(lines))
+            db.executemany("INSERT INTO company VALUES ((SELECT ifnull(max(n) + 1, 0) FROM company), ?, ?)", rows)
     db.execute("CREATE INDEX company_name ON company (name)")
-    tick(db.execute("SELECT count(*) FROM company").fetchone()[0])
     index_in_order(db, "company")
 
 
-def _load_figures(table: str, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
+def _load_figures(table: str, db: sqlite3.Connection, paths: list[Path]) -> None:
     rows = ((ticker, None, value) for path in paths for ticker, value in pickled_files.read_stored(path))
-    fill(db, table, rows, tick)
+    fill(db, table, rows)
 
 
 PARTS = (

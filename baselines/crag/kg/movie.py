@@ -8,15 +8,14 @@ from typing import Any
 
 from quadrag.errors import QuadragError
 
-from . import sources
-from .store import Part, Store, Tick, dump, fill, index_in_order
+from .store import Part, Store, dump, fill, index_in_order
 
 _YEARS = frozenset(map(str, range(1990, 2022)))
 
 
-def _load(table: str, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
-    rows = ((name, _id(entity), dump(entity)) for path in paths for name, entity in sources.members(path))
-    fill(db, table, rows, tick)
+def _load(table: str, db: sqlite3.Connection, paths: list[Path]) -> None:
+    for path in paths:
+        fill(db, table, ((name, _id(entity), dump(entity)) for name, entity in json.loads(path.read_bytes()).items()))
     if table != "year":
         db.execute(f"CREATE INDEX {table}_id ON {table} (id)")
         # Upstream's search of this domain keeps the file's order among equal scores.

@@ -7,10 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError
-
 from . import pickled_files
-from .store import Part, Store, Tick, dump, fill, index_names, key, unkey
+from .store import Part, Store, dump, fill, index_names, key, unkey
 
 _AWARD_YEARS = range(1957, 2020)
 _AWARD_COLUMNS = ("year", "category", "nominee", "artist", "workers")
@@ -26,40 +24,34 @@ def _dicts(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
         yield from ((name, None, value) for name, value in pickled_files.read_items(path) if type(name) is str)
 
 
-def _load_names(table: str, searched: bool, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
-    fill(db, table, _dicts(paths), tick)
+def _load_names(table: str, searched: bool, db: sqlite3.Connection, paths: list[Path]) -> None:
+    fill(db, table, _dicts(paths))
     if searched:
         index_names(db, table, "music")
 
 
-def _ranks(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
+def _ranks(db: sqlite3.Connection, paths: list[Path]) -> None:
     db.execute("CREATE TABLE ranks (n INTEGER PRIMARY KEY, rank TEXT, date, song, artist)")
-    for count, (rank, _, rows) in enumerate(_dicts(paths), 1):
+    for rank, _, rows in _dicts(paths):
         values = ((rank, *(_bind(row[name]) for name in ("Date", "Song", "Artist"))) for row in json.loads(rows))
         db.executemany("INSERT INTO ranks (rank, date, song, artist) VALUES (?, ?, ?, ?)", values)
-        tick(count)
     db.execute("CREATE INDEX ranks_date ON ranks (rank, date)")
 
 
-def _charts(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
+def _charts(db: sqlite3.Connection, paths: list[Path]) -> None:
     db.execute("CREATE TABLE charts (song, date, value TEXT, PRIMARY KEY (song, date)) WITHOUT ROWID")
-    for count, (song, _, dates) in enumerate(_dicts(paths), 1):
+    for song, _, dates in _dicts(paths):
         rows = ((key(song), key(date), dump(row)) for date, row in json.loads(dates).items())
         db.executemany("INSERT INTO charts VALUES (?, ?, ?)", rows)
-        if count % 1000 == 0:
-            tick(count)
 
 
-def _grammys(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
+def _grammys(db: sqlite3.Connection, paths: list[Path]) -> None:
     db.execute("CREATE TABLE grammy (n INTEGER PRIMARY KEY, year INTEGER, category, nominee, artist, workers)")
     for path in paths:
         table = pickled_files.read_table(path)
-        if lacking := [name for name in _AWARD_COLUMNS if name not in table.columns]:
-            raise QuadragError(f"{path}: no column {', '.join(lacking)}; expected upstream's frame of Grammy awards")
         places = [table.columns.index(name) for name in _AWARD_COLUMNS]
         rows = (tuple(_bind(row[place]) for place in places) for row in table.rows)
         db.executemany("INSERT INTO grammy (year, category, nominee, artist, workers) VALUES (?, ?, ?, ?, ?)", rows)
-        tick(len(table.rows))
     db.execute("CREATE INDEX grammy_category ON grammy (category, year)")
     db.execute("CREATE INDEX grammy_nominee ON grammy (nominee)")
 

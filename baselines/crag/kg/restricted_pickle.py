@@ -1,8 +1,8 @@
 """Upstream's pickles read as data: CPython's own `pickle.Unpickler`, with nothing to call but inert stand-ins.
 
-A global in the stream becomes a `Global`, and its name must be among `ADMITTED`; what the stream makes by calling one
-becomes a `Made`. Nothing of pandas, NumPy or anything else is ever looked up. A first pass by `pickletools` refuses the
-opcodes that reach outside of the stream, numbers that ask for memory alone, and what is cut off.
+A global in the stream must be among `ADMITTED`; what the stream makes by calling one becomes a `StandIn`. Nothing of
+pandas, NumPy or anything else is ever looked up. A first pass by `pickletools` refuses the opcodes that reach outside
+of the stream, numbers that ask for memory alone, and what is cut off.
 """
 
 import io
@@ -11,14 +11,14 @@ import pickletools
 from itertools import chain
 from typing import Any
 
+from quadrag.errors import one_line
+
 # Exact pairs, and the name by which `pickled_files.py` knows each (newer releases write some by shorter modules).
 ADMITTED: dict[tuple[str, str], str] = {
     **{(module, name): name for module in ("builtins", "__builtin__") for name in ("slice", "set", "list", "dict")},
     ("_codecs", "encode"): "encode",
     ("collections", "OrderedDict"): "OrderedDict",
     ("collections", "defaultdict"): "defaultdict",
-    ("datetime", "timedelta"): "timedelta",
-    ("datetime", "timezone"): "timezone",
     ("numpy", "dtype"): "dtype",
     ("numpy", "ndarray"): "ndarray",
     **{
@@ -35,9 +35,8 @@ ADMITTED: dict[tuple[str, str], str] = {
     ("pandas.core.indexes.range", "RangeIndex"): "RangeIndex",
     ("pandas.core.indexes.multi", "MultiIndex"): "MultiIndex",
     ("pandas.core.arrays.datetimes", "DatetimeArray"): "DatetimeArray",
-    ("pandas.core.dtypes.dtypes", "DatetimeTZDtype"): "DatetimeTZDtype",
     ("pandas.arrays", "DatetimeArray"): "DatetimeArray",
-    **{("pandas", n): n for n in ("DataFrame", "Index", "RangeIndex", "MultiIndex", "DatetimeTZDtype")},
+    **{("pandas", name): name for name in ("DataFrame", "Index", "RangeIndex", "MultiIndex")},
 }
 
 _PROTOCOL = 5  # the newest whose opcodes are known here
@@ -65,7 +64,7 @@ class Global(type):
         raise Refused(f"the pickle sets the state of the global {cls.name} itself (BUILD), which is not admitted")
 
 
-class Made(metaclass=Global):
+class StandIn(metaclass=Global):
     """What a pickle would have made by calling a global; never called. Plain containers are made at once."""
 
     __slots__ = ("args", "state")
@@ -97,26 +96,24 @@ def _dict(items: Any = ()) -> dict[Any, Any]:
 
 def _encode(text: Any, encoding: Any) -> bytes:
     if encoding not in ("latin1", "latin-1"):  # any other codec would be looked up, and imported
-        raise Refused(f"the pickle encodes by {one_line(encoding)}; latin1 alone is admitted")
+        raise Refused(f"the pickle encodes by {one_line(encoding, 100)}; latin1 alone is admitted")
     return str.encode(text, "latin1")
 
 
 _CONTAINERS: dict[str, Any] = {
-    "set": _list,
-    "list": _list,
-    "dict": _dict,
-    "OrderedDict": _dict,
+    **dict.fromkeys(("set", "list"), _list),
+    **dict.fromkeys(("dict", "OrderedDict"), _dict),
     "defaultdict": lambda factory=None: {},  # its factory is of no use to what is only read
     "encode": _encode,
 }
-_STAND_INS = {name: Global(name, (Made,), {"__slots__": (), "name": name}) for name in ADMITTED.values()}
+_STAND_INS = {name: Global(name, (StandIn,), {"__slots__": (), "name": name}) for name in ADMITTED.values()}
 
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Global:
         # Subclasses of str cannot come out of a stream, so equality of the pair is exact.
         if (module, name) not in ADMITTED:
-            raise Refused(f"the pickle names the global {one_line(module)}.{one_line(name)}, which is not admitted")
+            raise Refused(f"the pickle names the global {one_line(f'{module}.{name}', 200)}, which is not admitted")
         return _STAND_INS[ADMITTED[module, name]]
 
 
@@ -128,7 +125,7 @@ def read(data: bytes) -> Any:
 
     Returns:
         Plain data (None, numbers, text, bytes, lists, tuples, dicts; sets as lists in the stream's order), with a
-        `Made` or `Global` wherever the stream names something else.
+        `StandIn` or `Global` wherever the stream names something else.
 
     Raises:
         Refused: a global that is not admitted, an opcode that is not, a damaged stream, or a value that swells.
@@ -140,40 +137,33 @@ def read(data: bytes) -> Any:
         return whole
     except Refused:
         raise
-    except (MemoryError, RecursionError):
-        raise Refused("the pickle is nested too deeply, or asks for too much memory") from None
     except Exception as error:  # there is no list of what a damaged stream makes `pickle` raise
-        raise Refused(f"the pickle is damaged ({type(error).__name__}: {one_line(error)})") from None
+        raise Refused(f"the pickle is damaged ({type(error).__name__}: {one_line(error, 100)})") from None
 
 
-def _check(data: bytes) -> bytes | bytearray:
+def _check(data: bytes) -> bytearray:
     """Go through the opcodes; return the stream with those of `_READ_AS` replaced."""
-    places = []
-    for opcode, value, at in pickletools.genops(data):
-        place = at or 0
+    changed = bytearray(data)
+    for opcode, value, place in pickletools.genops(data):
+        at = place or 0
         if opcode.name in _REFUSED or opcode.proto > _PROTOCOL:
             raise Refused(f"the pickle has the opcode {opcode.name}, which is not admitted")
         # The memo is as long as the largest number in it.
-        if opcode.name in _PUTS and value is not None and value > place:
-            raise Refused(f"the pickle numbers an object {value} within {place} bytes")
+        if opcode.name in _PUTS and value is not None and value > at:
+            raise Refused(f"the pickle numbers an object {value} within {at} bytes")
         if opcode.name in _READ_AS:
-            places.append((place, _READ_AS[opcode.name]))
-    if not places:
-        return data
-    changed = bytearray(data)
-    for place, code in places:
-        changed[place] = code
+            changed[at] = _READ_AS[opcode.name]
     return changed
 
 
 def _size(value: Any, known: dict[int, int]) -> int:
-    if isinstance(value, (str, bytes)):
+    if isinstance(value, str | bytes):
         return len(value)
-    if isinstance(value, dict):
-        parts: Any = chain(value, value.values())
-    elif isinstance(value, Made):
-        parts = (value.args, value.state)
-    elif isinstance(value, (list, tuple)):
+    if isinstance(value, StandIn):
+        parts: Any = (value.args, value.state)
+    elif isinstance(value, dict):
+        parts = chain(value, value.values())
+    elif isinstance(value, list | tuple):
         parts = value
     else:
         return 1
@@ -181,9 +171,3 @@ def _size(value: Any, known: dict[int, int]) -> int:
         known[id(value)] = 0  # what holds itself is refused elsewhere
         known[id(value)] = 1 + sum(_size(part, known) for part in parts)
     return known[id(value)]
-
-
-def one_line(what: object) -> str:
-    """Return a text as one line of printable ASCII, at most 100 characters long."""
-    text = ascii(str(what))[1:-1]
-    return text if len(text) <= 100 else text[:97] + "..."

@@ -7,6 +7,7 @@ differs. The variant `music` is that of upstream's music domain: terms with an i
 
 import math
 import sqlite3
+import string
 from array import array
 from collections import Counter
 from collections.abc import Iterable
@@ -14,10 +15,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from quadrag.errors import QuadragError
-
-from .names import terms
 
 K1 = 1.5
 B = 0.75
@@ -28,6 +25,19 @@ _FEW = 16  # lists this many times shorter than the names are merged; others are
 
 Variant = Literal["okapi", "music"]
 Ties = Literal["last", "first", "reached"]
+
+
+_DELETED = str.maketrans("_", " ", string.punctuation.replace("_", ""))
+
+
+def normalise(text: str) -> str:
+    """Bring a name into the form in which names are compared; accents and width stay."""
+    return " ".join(terms(text))
+
+
+def terms(text: str) -> list[str]:
+    """Cut a name into the terms that the fuzzy search counts, in order, repeats included."""
+    return text.lower().translate(_DELETED).split()
 
 
 class _Term(NamedTuple):
@@ -48,7 +58,6 @@ def write(
     `ties`: order of equal scores: ``last`` index first, ``first`` index first, or as ``reached`` by going through the
     names of the query's first term, then the second's; by default ``last``, for music ``reached``.
     """
-    _check(name)
     numbers: dict[str, int] = {}  # in the order of first occurrence, which is that of rank_bm25's sum
     pairs: dict[tuple[int, int], int] = {}  # (occurrences in a name, length of the name) to a code
     of_term, of_name, of_pair = array("i"), array("i"), array("i")
@@ -78,8 +87,6 @@ def write(
                 key = word.encode("utf-8", "surrogatepass")
                 yield key, idfs[number], ids[part].tobytes(), codes[part].tobytes()
 
-    for part in ("terms", "index"):
-        connection.execute(f"DROP TABLE IF EXISTS {name}_{part}")
     connection.execute(
         f"CREATE TABLE {name}_terms (term BLOB PRIMARY KEY, idf REAL, ids BLOB, codes BLOB) WITHOUT ROWID"
     )
@@ -88,11 +95,6 @@ def write(
     ties = ties or ("reached" if variant == "music" else "last")
     row = (size, ties, codes.itemsize, weights.astype("<f8").tobytes())
     connection.execute(f"INSERT INTO {name}_index VALUES (?, ?, ?, ?)", row)
-
-
-def _check(name: str) -> None:
-    if not (name.isidentifier() and name.isascii()):
-        raise ValueError(f"the index is named {name!r}; expected an identifier")
 
 
 def _weights(pairs: Iterable[tuple[int, int]], mean_length: float) -> NDArray[np.float64]:
@@ -119,14 +121,8 @@ class Search:
     """Searches one index; opening reads a few hundred bytes, a search the terms of its query."""
 
     def __init__(self, connection: sqlite3.Connection, name: str) -> None:
-        """Open the index that `write` put under `name`, for one thread at a time; QuadragError where there is none."""
-        _check(name)
-        try:
-            row = connection.execute(f"SELECT size, ties, width, weights FROM {name}_index").fetchone()
-        except sqlite3.OperationalError as error:
-            raise QuadragError(
-                f"no search index {name!r} in the knowledge graph ({error}); build it again: quadrag kg build"
-            ) from None
+        """Open the index that `write` put under `name`, an identifier, for one thread at a time."""
+        row = connection.execute(f"SELECT size, ties, width, weights FROM {name}_index").fetchone()
         self._connection = connection
         self._statement = f"SELECT idf, ids, codes FROM {name}_terms WHERE term = ?"
         self._size, self._ties = int(row[0]), str(row[1])

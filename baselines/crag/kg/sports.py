@@ -13,63 +13,41 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError
-
 from . import pickled_files
-from .store import Part, Store, Tick, dump, key
+from .store import Part, Store, dump, key
 
-_BATCH = 100_000  # rows
 _DECIMALS = 10  # pandas' to_json
 # A date of one, two or three parts is compared with as much of a row's date.
 _PREFIX = re.compile(r"[0-9]{4}(-[0-9]{2}){0,2}")
 _LEVELS = ("league", "season", "team", "game")
-_COLUMNS = {"nba_game": ("game_id", "game_date", "team_name_home", "team_name_away"), "nba_play": ("game_id",)}
+_GAME = "game_id, game_date, team_name_home, team_name_away"
 
 Table = dict[str, dict[str, Any]]
 
 
-def _soccer(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
+def _soccer(db: sqlite3.Connection, paths: list[Path]) -> None:
     db.execute("CREATE TABLE soccer (n INTEGER PRIMARY KEY, label, team, date, value TEXT)")
     for path in paths:
         table = pickled_files.read_table(path)
-        if len(table.index_names) != len(_LEVELS) or "date" not in table.columns:
-            raise QuadragError(f"{path}: the index is {table.index_names}; expected {_LEVELS} and a column date")
         # Files whose levels have no names have them in this order.
-        named = set(_LEVELS) == set(table.index_names)
-        league, team = (table.index_names.index(name) if named else _LEVELS.index(name) for name in ("league", "team"))
-        date = table.columns.index("date")
-        for count, (label, row) in enumerate(zip(table.labels, table.rows, strict=True), 1):
+        levels = table.index_names if set(_LEVELS) == set(table.index_names) else list(_LEVELS)
+        league, team, date = levels.index("league"), levels.index("team"), table.columns.index("date")
+        for label, row in zip(table.labels, table.rows, strict=True):
             if label[league] is not None:
                 text = str(tuple(math.nan if part is None else part for part in label))
                 day, values = row[date] and str(row[date])[:10], dump([*map(_round, row)])
                 statement = "INSERT INTO soccer (label, team, date, value) VALUES (?, ?, ?, ?)"
                 db.execute(statement, (key(text), key(str(label[team])), day, values))
-            if count % 10_000 == 0:
-                tick(count)
         db.execute("INSERT INTO meta VALUES ('soccer_columns', ?)", (dump([str(name) for name in table.columns]),))
     db.execute("CREATE INDEX soccer_date ON soccer (date)")
 
 
-def _nba(table: str, source: str, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
+def _nba(table: str, source: str, columns: str, db: sqlite3.Connection, paths: list[Path]) -> None:
     for path in paths:
         db.execute("ATTACH ? AS upstream", (f"{path.resolve().as_uri()}?mode=ro&immutable=1",))
         try:
-            kind = db.execute("SELECT type FROM upstream.sqlite_master WHERE name = ?", (source,)).fetchone()
-            columns = [row[1] for row in db.execute(f"PRAGMA upstream.table_info({source})")]
-            lacking = [name for name in _COLUMNS[table] if name not in columns]
-            if kind != ("table",) or lacking:
-                column = f"the table {source} has no column {', '.join(lacking)}"
-                what = column if kind == ("table",) else f"no table {source}"
-                raise QuadragError(f"{path}: {what}; expected upstream's nba.sqlite")
-            db.execute(f"CREATE TABLE {table} AS SELECT * FROM upstream.{source} WHERE 0")
-            part = f"FROM upstream.{source} WHERE rowid > ? ORDER BY rowid LIMIT {_BATCH}"
-            last, count = -(2**63), 0
-            while (
-                end := db.execute(f"SELECT max(rowid) FROM (SELECT rowid {part})", (last,)).fetchone()[0]
-            ) is not None:
-                count += db.execute(f"INSERT INTO {table} SELECT * {part}", (last,)).rowcount
-                last = end
-                tick(count)
+            db.execute(f"SELECT {columns} FROM upstream.{source} LIMIT 0")  # which fails where one lacks
+            db.execute(f"CREATE TABLE {table} AS SELECT * FROM upstream.{source} ORDER BY rowid")
         finally:
             db.commit()  # nothing can be detached within a transaction
             db.execute("DETACH upstream")
@@ -79,8 +57,8 @@ def _nba(table: str, source: str, db: sqlite3.Connection, paths: list[Path], tic
 
 PARTS = (
     Part("soccer", ("sports/soccer_team_match_stats.pkl",), _soccer),
-    Part("nba_game", ("sports/nba.sqlite",), partial(_nba, "nba_game", "game")),
-    Part("nba_play", ("sports/nba.sqlite",), partial(_nba, "nba_play", "play_by_play")),
+    Part("nba_game", ("sports/nba.sqlite",), partial(_nba, "nba_game", "game", _GAME)),
+    Part("nba_play", ("sports/nba.sqlite",), partial(_nba, "nba_play", "play_by_play", "game_id")),
 )
 
 

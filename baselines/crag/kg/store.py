@@ -12,15 +12,13 @@ from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 
-from .names import normalise
-from .search import Search, Ties, Variant, write
+from .search import Search, Ties, Variant, normalise, write
 
 APPLICATION = 0x51524B47  # "QRKG"
 VERSION = 1
 _TOP = 10  # results of a fuzzy search, as upstream
 
-Tick = Callable[[int], None]  # told now and then how many rows of a file are done
-Load = Callable[[sqlite3.Connection, list[Path], Tick], None]
+Load = Callable[[sqlite3.Connection, list[Path]], None]
 
 
 class Part(NamedTuple):
@@ -50,7 +48,7 @@ def dump(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]], tick: Tick) -> None:
+def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]]) -> None:
     """Fill `table` with names, ids and JSON, numbered; of a repeated name the last value has the first's place."""
     db.execute(
         f"CREATE TABLE IF NOT EXISTS {table} (n INTEGER PRIMARY KEY, name UNIQUE NOT NULL, id INTEGER, value TEXT)"
@@ -59,10 +57,7 @@ def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]
         f"INSERT INTO {table} VALUES ((SELECT ifnull(max(n) + 1, 0) FROM {table}), ?, ?, ?) "
         "ON CONFLICT (name) DO UPDATE SET id = excluded.id, value = excluded.value"
     )
-    for count, (name, number, value) in enumerate(rows, 1):
-        db.execute(statement, (key(name), number, value))
-        if count % 10_000 == 0:
-            tick(count)
+    db.executemany(statement, ((key(name), number, value) for name, number, value in rows))
 
 
 def index_in_order(db: sqlite3.Connection, table: str, ties: Ties | None = None) -> None:
@@ -98,18 +93,13 @@ class Store:
         if not self.path.is_file():
             raise QuadragError(f"no knowledge graph {str(path)!r}; build one: quadrag kg build SRC {path}")
         try:
-            application = self._db.execute("PRAGMA application_id").fetchone()[0]
-            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+            marks = [self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
             self.tables = frozenset(name for (name,) in self._db.execute("SELECT name FROM sqlite_master"))
-        except sqlite3.Error as error:
+        except sqlite3.Error:
+            marks = []
+        if marks != [APPLICATION, VERSION]:
             self.close()
-            raise QuadragError(f"{self.path} is no knowledge graph ({error}); build one: quadrag kg build") from None
-        if application != APPLICATION or version != VERSION:
-            self.close()
-            found = f"version {version}" if application == APPLICATION else "another SQLite file"
-            raise QuadragError(
-                f"{self.path} is {found}; expected a knowledge graph of version {VERSION}: run quadrag kg build"
-            )
+            raise QuadragError(f"{self.path} is no knowledge graph of version {VERSION}; build one: quadrag kg build")
 
     @property
     def _db(self) -> sqlite3.Connection:

@@ -3,31 +3,30 @@
 Names, routes and body fields of `functions.yaml`, which all are made from, are upstream's.
 """
 
-import copy
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from quadrag.errors import QuadragError, unknown_name
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from quadrag.errors import QuadragError, one_line, unknown_name
 from quadrag.reading import parse_json
 
-Kind = Literal["str", "int", "strs"]
+_TYPES: dict[str, Any] = {"str": str, "int": int, "strs": list[str]}
 _SCHEMAS: dict[str, dict[str, Any]] = {
     "str": {"type": "string"},
     "int": {"type": "integer"},
     "strs": {"type": "array", "items": {"type": "string"}},
 }
-_NOUNS = {"str": "a text", "int": "a whole number", "strs": "a list of texts"}
 
 
 class Parameter(NamedTuple):
-    """One parameter, which is also one field of the route's body."""
+    """One parameter, which is also one field of the route's body; `kind` is ``str``, ``int`` or ``strs``, a list."""
 
-    name: str
-    kind: Kind
+    kind: str
+    required: bool
     description: str
-    required: bool = True
 
 
 class Function(NamedTuple):
@@ -36,51 +35,46 @@ class Function(NamedTuple):
     name: str
     route: str
     description: str
-    parameters: tuple[Parameter, ...]
+    parameters: Mapping[str, Parameter]
+
+    def body(self, **config: Any) -> type[BaseModel]:
+        """Return a model of the route's body, in which "100" is a number."""
+        fields: dict[str, Any] = {
+            name: (_TYPES[one.kind], ...) if one.required else (_TYPES[one.kind] | None, None)
+            for name, one in self.parameters.items()
+        }
+        return create_model(f"{self.name}_body", __config__=ConfigDict(**config), **fields)
 
 
 def _read_functions() -> dict[str, Function]:
-    import yaml
-
     functions = {}
     table = yaml.safe_load(Path(__file__).with_name("functions.yaml").read_text(encoding="utf-8"))
     for route, entry in table.items():
-        name = route.strip("/").replace("/", "_")
-        parameters = tuple(_parameter(*one) for one in entry.get("parameters", {}).items())
+        name, parameters = route.strip("/").replace("/", "_"), {}
+        for head, description in entry.get("parameters", {}).items():
+            parameter, kind = head.split()
+            parameters[parameter] = Parameter(kind.rstrip("?"), not kind.endswith("?"), description)
         functions[name] = Function(name, route, entry["description"], parameters)
     return functions
-
-
-def _parameter(head: str, description: str) -> Parameter:
-    name, kind = head.split()
-    known: Any = kind.rstrip("?")
-    return Parameter(name, known, description, required=kind == known)
 
 
 FUNCTIONS = _read_functions()
 
 
 def schemas() -> list[dict[str, Any]]:
-    """Return the functions as 38 tools in the form of OpenAI's chat completions; the caller owns them."""
+    """Return the functions as 38 tools in the form of OpenAI's chat completions."""
     return [{"type": "function", "function": _schema(function)} for function in FUNCTIONS.values()]
 
 
 def _schema(function: Function) -> dict[str, Any]:
-    properties = {
-        parameter.name: {**copy.deepcopy(_SCHEMAS[parameter.kind]), "description": parameter.description}
-        for parameter in function.parameters
+    described = function.parameters.items()
+    parameters = {
+        "type": "object",
+        "properties": {name: {**_SCHEMAS[one.kind], "description": one.description} for name, one in described},
+        "required": [name for name, one in described if one.required],
+        "additionalProperties": False,
     }
-    required = [parameter.name for parameter in function.parameters if parameter.required]
-    return {
-        "name": function.name,
-        "description": function.description,
-        "parameters": {
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": False,
-        },
-    }
+    return {"name": function.name, "description": function.description, "parameters": parameters}
 
 
 def call(graph: Any, name: str, arguments: Mapping[str, Any] | str | None = None) -> Any:
@@ -93,23 +87,10 @@ def call(graph: Any, name: str, arguments: Mapping[str, Any] | str | None = None
         raise unknown_name("function", name, FUNCTIONS)
     if isinstance(arguments, str) and arguments.strip():
         arguments = parse_json(arguments, f"the text of the arguments of {name}", "an object")
-    given = arguments or {}
-    known = {parameter.name: parameter for parameter in FUNCTIONS[name].parameters}
-    if not isinstance(given, Mapping) or given.keys() - known.keys():
-        raise QuadragError(f"{name} takes {', '.join(known) or 'nothing'}, not {given!r:.60}")
-    for parameter in known.values():
-        if not _fits(given.get(parameter.name), parameter):
-            found = f"{given.get(parameter.name)!r:.60}"
-            raise QuadragError(f"{name}: {parameter.name} is {found}; expected {_NOUNS[parameter.kind]}")
-    function: Callable[..., Any] = getattr(graph, name)
-    return function(*(given.get(parameter) for parameter in known))
-
-
-def _fits(value: Any, parameter: Parameter) -> bool:
-    if value is None:
-        return not parameter.required
-    if parameter.kind == "strs":
-        return isinstance(value, list) and all(isinstance(one, str) for one in value)
-    if parameter.kind == "int":
-        return type(value) is int or (isinstance(value, str) and re.fullmatch("-?[0-9]{1,19}", value) is not None)
-    return isinstance(value, str)
+    try:
+        body = FUNCTIONS[name].body(extra="forbid").model_validate(arguments or {})
+    except ValidationError as error:
+        expected = ", ".join(f"{one} {each.kind}" for one, each in FUNCTIONS[name].parameters.items()) or "nothing"
+        found = f"{arguments!r:.60} ({one_line(error.errors()[0]['msg'], 100)})"
+        raise QuadragError(one_line(f"{name} is given {found}; expected {expected}")) from None
+    return getattr(graph, name)(*(getattr(body, parameter) for parameter in FUNCTIONS[name].parameters))

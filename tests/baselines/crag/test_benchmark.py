@@ -10,7 +10,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from quadrag.baselines.crag import benchmark as crag
-from quadrag.baselines.crag.finder import fill, windows
+from quadrag.baselines.crag.context_builder import fill, windows
 from quadrag.data.builders import open_builder
 from quadrag.errors import QuadragError
 from quadrag.loading import script_options

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.baselines.crag.recall import normalise, parse_cuts, recall_at, search_pages
-from quadrag.errors import QuadragError
+from quadrag.baselines.crag.recall import normalise, recall_at, search_pages
 
 ARGUMENTS = ("recall", "crag", "task_1_2", "--data-dir", "sample", "--split", "public")
 
@@ -24,11 +23,8 @@ ARGUMENTS = ("recall", "crag", "task_1_2", "--data-dir", "sample", "--split", "p
         ("new york", "New\u00a0York", True),
         *(("Oslo", text, False) for text in ("Oslofjord", "O slo", "")),
         *((number, "3.5 points, 1,234 units in 2012", False) for number in ("5", "3", "1", "234", "12")),
-        ("no", "nothing", False),
-        ("new york", "new or york", False),
-        ("york new", "new york", False),
-        ("1.5", "11.5", False),
-        ("1234", "1,2,3,4", False),
+        *(("no", "nothing", False), ("new york", "new or york", False), ("york new", "new york", False)),
+        *(("1.5", "11.5", False), ("1234", "1,2,3,4", False)),
     ],
 )
 def test_whole_words_and_numbers_count(answer: str, text: str, found: bool) -> None:
@@ -67,45 +63,40 @@ NOTHING = ["invalid question", "Invalid Question.", "I don't know", "I don\u2019
 
 def test_first_pages_and_their_shares() -> None:
     found = [search_pages(one, 3) for one, _, _ in ROWS]
-    firsts = [(snippet, page) for _, snippet, page in ROWS]
-    assert [(one.first["snippets"], one.first["pages"]) for one in found] == firsts
+    assert [tuple(one.first.values()) for one in found] == [tuple(firsts) for _, *firsts in ROWS]
     found += [search_pages(row(answer, (answer or "x", ""), alternatives=("Oslo",)), 3) for answer in NOTHING]
     assert not any(one.applicable for one in found[7:])
-    scores = {(one.way, one.pages, one.longer): one for one in recall_at(found, [1, 2, 3])}
-    assert [scores["snippets", cut, False].mean.value for cut in (1, 2, 3)] == [2 / 7, 3 / 7, 3 / 7]
-    assert [scores["pages", cut, False].mean.value for cut in (1, 2, 3)] == [4 / 7, 4 / 7, 5 / 7]
-    assert [scores["pages", cut, True].mean.value for cut in (1, 2, 3)] == [3 / 6, 3 / 6, 4 / 6]
-    assert (scores["pages", 1, False].n_scored, scores["pages", 1, False].n_total) == (7, 7 + len(NOTHING))
+    values = {(way, cut): mean.value for way, cut, mean in recall_at(found, [1, 2, 3])}
+    assert [values["snippets", cut] for cut in (1, 2, 3)] == [2 / 7, 3 / 7, 3 / 7]
+    assert [values["pages", cut] for cut in (1, 2, 3)] == [4 / 7, 4 / 7, 5 / 7]
 
 
 def test_the_real_questions(real_data: Any, cli: Any) -> None:
     assert cli(*ARGUMENTS[:4], real_data("CRAG"), "--pages", "1,2,5", "--out", "r.json").code == 0
-    whole = json.loads(Path("r.json").read_text(encoding="utf-8"))
-    values = {(one["way"], one["pages"]): one["value"] for one in whole["scores"] if one["answers"] == "all"}
+    values = {(one["way"], one["pages"]): one["value"] for one in json.loads(Path("r.json").read_text())["scores"]}
     # yes stands in a snippet by chance; en is a page's metadata. Whole sentences are found nowhere.
     assert [values["snippets", cut] for cut in (1, 2, 5)] == [0.0, 1 / 6, 1 / 6]
     assert [values["pages", cut] for cut in (1, 2, 5)] == [2 / 6, 2 / 6, 2 / 6]
-    assert sum(one["short"] for one in whole["items"]) == 2
 
 
 def test_the_command_prints_a_table_and_writes_a_file(cli: Any) -> None:
-    code, out, err = cli(*ARGUMENTS, "--pages", "3,1,5", "--out", "recall.json")
+    code, out, err = cli(*ARGUMENTS, "--pages", " 3,1,5,5", "--out", "recall.json")
     assert (code, err) == (0, "") and max(map(len, out.splitlines())) <= 80
     whole = json.loads(Path("recall.json").read_text(encoding="utf-8"))
     assert whole["source"] == "task_1_2 public, bundled sample" and len(whole["items"]) == 15
-    found = {(row["way"], row["pages"]): row for row in whole["scores"] if row["answers"] == "all"}
-    shares = {way: [round(found[way, pages]["value"] * 13) for pages in (1, 3, 5)] for way in ("snippets", "pages")}
-    assert {(row["n_scored"], row["n_not_applicable"]) for row in found.values()} == {(13, 2)}
+    found = {(row["way"], row["pages"]): round(row["value"] * 13) for row in whole["scores"]}
+    shares = {way: [found[way, pages] for pages in (1, 3, 5)] for way in ("snippets", "pages")}
     assert shares == {"snippets": [1, 10, 10], "pages": [1, 11, 11]}
-    assert f"{found['pages', 5]['value'] * 100:.1f}" in out
+    assert {(row["n_scored"], row["n_total"]) for row in whole["scores"]} == {(13, 15)}
+    assert "84.6" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("recall", "crag", "qa"), "task_1_2"),
-        (("recall", "rgb", "negative_rejection_en"), "rgb"),
-        *(((*ARGUMENTS, "--pages", text), repr(text)) for text in ("0", "1,,2", "1.5", "a", "1,2,", "\u0661", "12345")),
+        (("recall", "rgb", "task_1_2"), "rgb"),
+        *(((*ARGUMENTS, "--pages", text), repr(text)) for text in ("0", "1,,2", "1.5", "a", "1,2,", "12345", "")),
         (("recall", "crag", "task_1_2", "--data-dir", "nowhere"), "nowhere"),
         ((*ARGUMENTS, "--judge-reads", "pages"), "--judge-reads"),
     ],
@@ -113,9 +104,3 @@ def test_the_command_prints_a_table_and_writes_a_file(cli: Any) -> None:
 def test_bad_input_is_one_line(cli: Any, arguments: tuple[str, ...], said: str) -> None:
     code, _, err = cli(*arguments)
     assert code == 2 and said in err and err.count("\n") == 1, err
-
-
-def test_numbers_of_pages_are_sorted() -> None:
-    assert parse_cuts(" 50, 5,5 ") == [5, 50] and parse_cuts("007") == [7]
-    with pytest.raises(QuadragError):
-        parse_cuts("")

@@ -8,7 +8,7 @@ import pytest
 from crag_runs import SAMPLE, lines, private, questions, scores
 from exported import copy_as_authors
 
-from quadrag.baselines.crag import finder as crag_finder
+from quadrag.baselines.crag import context_builder as crag_finder
 
 
 def test_task_1_shows_the_snippets_in_upstreams_order_up_to_the_window(cli):
@@ -47,7 +47,7 @@ def test_a_search_cut_short_goes_on_where_it_was(cli, server, monkeypatch, stage
     entity = ("--entity-llm", f"{server.url}#k", "--ledger", "L")
     arguments = ("run", "crag", "task_1_2", *SAMPLE, "--retriever", "snippets-kg", *entity)
     assert cli(*arguments, "--out", "a").code == 0
-    real = crag_finder.PageFinder.find
+    real = crag_finder.ContextBuilder.find
     seen = []
 
     def broken(self, asked, llm, prompts, done):
@@ -56,7 +56,7 @@ def test_a_search_cut_short_goes_on_where_it_was(cli, server, monkeypatch, stage
                 raise KeyboardInterrupt
             yield found
 
-    monkeypatch.setattr(crag_finder.PageFinder, "find", broken)
+    monkeypatch.setattr(crag_finder.ContextBuilder, "find", broken)
     assert cli(*arguments, "--out", "b").code == 130
     partial = Path("b/retrieving.jsonl")
     partial.write_text(partial.read_text() + '{"config": "task_1_2", "cut')
@@ -65,7 +65,7 @@ def test_a_search_cut_short_goes_on_where_it_was(cli, server, monkeypatch, stage
         seen.append(len(asked) - len(done))
         yield from real(self, asked, llm, prompts, done)
 
-    monkeypatch.setattr(crag_finder.PageFinder, "find", counted)
+    monkeypatch.setattr(crag_finder.ContextBuilder, "find", counted)
     assert cli(*arguments, "--out", "b").code == 0
     assert seen == [9] and not partial.exists()
     assert stages(Path("a")) == stages(Path("b"))

@@ -137,7 +137,7 @@ def test_places_on_the_users_machine_are_hidden(text, shown):
     ("changed", "named"),
     [
         (change_model("extractive"), "extractive"),
-        (change(state="stopped", stopped="the budget is spent"), "the budget is spent"),
+        (change(state="stopped", stopped={"code": "budget", "params": {}}), "budget"),
         (change(state="running"), "running"),
         (change(provenance="sample"), "sample"),
         (change(spec=3), "run.json"),

@@ -100,7 +100,7 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
         (lambda one: setattr(one.record, "provenance", "unverified"), {"kind": "data_unverified"}),
         (lambda one: setattr(one.record, "provenance", "partial"), {"kind": "data_partial"}),
         (lambda one: one.items.pop(), {"kind": "questions", "done": "99", "total": "100"}),
-        (lambda one: setattr(one.record, "stopped", "dead"), {"kind": "stopped"}),
+        (lambda one: setattr(one.record, "stopped", {"code": "budget", "params": {}}), {"kind": "stopped"}),
         (lambda one: one.record.notes.append(note_lost(one.record.config, "test", REJECTED)), {"kind": "invalid"}),
         (lambda one: change_replica(one, runs=3), {"kind": "runs", "done": 2, "total": 3}),
     ],

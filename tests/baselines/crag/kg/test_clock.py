@@ -11,15 +11,25 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from quadrag.baselines.crag.kg.clock import GraphAt, at, parse
 from quadrag.baselines.crag.kg.graph import Graph
-from quadrag.baselines.crag.kg.tools import FUNCTIONS, call
+from quadrag.baselines.crag.kg.tools import FUNCTIONS
 from quadrag.errors import QuadragError
 
 OPEN = "02/28/2024, 10:04:54 PT"  # a real question's; 13:04:54 in New York
+
+
+PLAYS = "sports_nba_get_play_by_play_data_by_game_ids"
+OSCARS = [{"year_ceremony": 2011}, {"year_ceremony": 2025}]
+FILMS: dict[int, dict[str, Any]] = {
+    1: {"id": 1, "title": "Old film", "release_date": "2010-05-01", "oscar_awards": OSCARS},
+    2: {"id": 2, "title": "New film", "release_date": "2024-02-29"},
+    3: {"id": 3, "title": "Some film", "release_date": ""},
+    4: {"id": 4, "title": "Torn film", "release_date": "soon"},
+}
+SUMMER: dict[str, Any] = {"2023-07-24 00:00:00 EST": {}, "2023-07-25 00:00:00 EDT": {}}
+MINUTES = [f"2024-02-28 {time} EST" for time in ("13:04:00", "13:04:54", "10:05:00", "13:05:00")]
 
 
 def files() -> dict[str, Any]:
@@ -43,15 +53,7 @@ def files() -> dict[str, Any]:
     return {
         "open/kg.0.jsonl.bz2": [["Florida", {"summary_text": "a state"}]],
         "movie/movie_db.json": {
-            "old film": {
-                "id": 1,
-                "title": "Old film",
-                "release_date": "2010-05-01",
-                "oscar_awards": [{"year_ceremony": 2011}, {"year_ceremony": 2025}],
-            },
-            "new film": {"id": 2, "title": "New film", "release_date": "2024-02-29"},
-            "some film": {"id": 3, "title": "Some film", "release_date": ""},
-            "torn film": {"id": 4, "title": "Torn film", "release_date": "soon"},
+            **{film["title"].lower(): film for film in FILMS.values()},
             **{f"film{n} filler{n}": {"id": n} for n in range(10, 20)},
         },
         "movie/person_db.json": {
@@ -60,11 +62,9 @@ def files() -> dict[str, Any]:
         "movie/year_db.json": {"1995": {"movie_list": [1]}, "2021": {"movie_list": [2]}},
         "finance/finance_price.sqlite": {
             "A": {f"2024-02-{day} 00:00:00 EST": {"Close": day} for day in (27, 28, 29)} | {"some day": {"Close": 0}},
-            "SUMMER": {"2023-07-24 00:00:00 EST": {}, "2023-07-25 00:00:00 EDT": {}},
+            "SUMMER": SUMMER,
         },
-        "finance/finance_detailed_price.sqlite": {
-            "A": {f"2024-02-28 {time} EST": {} for time in ("13:04:00", "13:04:54", "13:05:00", "10:05:00")}
-        },
+        "finance/finance_detailed_price.sqlite": {"A": {key: {} for key in MINUTES}},
         "finance/finance_dividend.sqlite": {"A": {"2024-02-21 00:00:00 EST": 0.5, "2024-03-01 00:00:00 EST": 0.5}},
         "finance/finance_marketcap.sqlite": {"A": 5.0},
         "finance/finance_info.sqlite": {"A": {"forwardEps": 1.5, "forwardPE": 20.0}},
@@ -115,126 +115,92 @@ def graph(kept: Path, request: pytest.FixtureRequest) -> Iterator[Graph]:
         yield opened
 
 
-def test_daily_prices_carry_the_midnight_of_their_day(graph: Graph) -> None:
-    prices = at(graph, OPEN).finance_get_price_history("A")
-    # What carries no readable stamp cannot be said to be earlier.
-    assert list(prices) == ["2024-02-27 00:00:00 EST", "2024-02-28 00:00:00 EST"]
-    # 21:00 in California is midnight in New York.
-    assert len(at(graph, "02/27/2024, 20:59:59 PT").finance_get_price_history("A")) == 1
-    assert len(at(graph, "02/27/2024, 21:00:00 PT").finance_get_price_history("A")) == 2
+BEFORE = "02/27/2024, 23:59:59 PT"  # the snapshot of the companies' figures
+CAN = "02/28/2024, 00:00:00 PT"
+Y2012, Y2020, Y2025 = (f"06/01/{year}, 00:00:00 PT" for year in (2012, 2020, 2025))
+FIGURES = {"market_capitalization": 5.0, "eps": 1.5, "pe_ratio": 20.0, "info": {"forwardEps": 1.5, "forwardPE": 20.0}}
+SONG = [f"music_get_song_{field}" for field in ("author", "release_country", "release_date")]
 
 
-def test_in_summer_the_exchange_is_three_hours_ahead_too(graph: Graph) -> None:
-    # With EST taken for UTC-5 the second row would appear at 22:00.
-    assert len(at(graph, "07/24/2023, 20:59:59 PT").finance_get_price_history("SUMMER")) == 1
-    assert len(at(graph, "07/24/2023, 21:00:00 PT").finance_get_price_history("SUMMER")) == 2
+def days(*stamps: str) -> dict[str, Any]:
+    """The prices of A on these days."""
+    return {f"2024-02-{day} 00:00:00 EST": {"Close": int(day)} for day in stamps}
 
 
-def test_prices_by_the_minute(graph: Graph) -> None:
-    seen = at(graph, OPEN).finance_get_detailed_price_history("A")
-    assert [key[11:19] for key in seen] == ["13:04:00", "13:04:54", "10:05:00"]
-
-
-def test_dividends(graph: Graph) -> None:
-    assert at(graph, OPEN).finance_get_dividends_history("A") == {"2024-02-21 00:00:00 EST": 0.5}
-    assert at(graph, "01/01/2024, 00:00:00 PT").finance_get_dividends_history("A") == {}
-    assert at(graph, OPEN).finance_get_dividends_history("unknown") is None
-
-
-@pytest.mark.parametrize("name", ["market_capitalization", "eps", "pe_ratio", "info"])
-def test_undated_figures_are_null_before_the_snapshot(graph: Graph, name: str) -> None:
-    name = f"finance_get_{name}"
-    assert call(graph, name, {"query": "A"}) is not None
-    assert call(at(graph, "02/27/2024, 23:59:59 PT"), name, {"query": "A"}) is None
-    assert call(at(graph, "02/28/2024, 00:00:00 PT"), name, {"query": "A"}) == call(graph, name, {"query": "A"})
-
-
-def test_undated_text_is_marked(graph: Graph) -> None:
-    assert at(graph, OPEN).open_get_entity("Florida") == {"summary_text": "a state", "undated": True}
-    assert at(graph, OPEN).open_get_entity("unknown") is None
-    assert graph.open_get_entity("Florida") == {"summary_text": "a state"}
-
-
-def test_films_released_later(graph: Graph) -> None:
-    then = at(graph, OPEN)
-    assert then.movie_get_movie_info_by_id(2) is None
-    assert then.movie_get_movie_info_by_id(4) is None  # its date cannot be read
-    assert then.movie_get_movie_info_by_id(3)["title"] == "Some film"  # it has none
-    assert [film["id"] for film in then.movie_get_movie_info("film")] == [1, 3]
-    assert [film["id"] for film in graph.movie_get_movie_info("film")] == [1, 2, 3, 4]
-    assert at(graph, "02/29/2024, 00:00:00 PT").movie_get_movie_info_by_id(2)["title"] == "New film"
-
-
-def test_later_oscars(graph: Graph) -> None:
-    then = at(graph, OPEN)
-    assert then.movie_get_movie_info_by_id(1)["oscar_awards"] == [{"year_ceremony": 2011}]
-    assert [person["oscar_awards"] for person in then.movie_get_person_info("Ann")] == [[]]
-    assert then.movie_get_person_info_by_id(7) == {"id": 7, "birthday": "2030-01-01", "oscar_awards": []}
-    assert len(at(graph, "01/01/2025, 00:00:00 PT").movie_get_movie_info_by_id(1)["oscar_awards"]) == 2
+@pytest.mark.parametrize(
+    ("time", "name", "arguments", "expected"),
+    [
+        # A day's prices carry its midnight in New York; what carries no readable stamp cannot be said to be earlier.
+        (OPEN, "finance_get_price_history", ["A"], days("27", "28")),
+        ("02/27/2024, 20:59:59 PT", "finance_get_price_history", ["A"], days("27")),
+        ("02/27/2024, 21:00:00 PT", "finance_get_price_history", ["A"], days("27", "28")),
+        # In summer the exchange is three hours ahead too: with EST taken for UTC-5 the second row would come at 22:00.
+        ("07/24/2023, 20:59:59 PT", "finance_get_price_history", ["SUMMER"], {"2023-07-24 00:00:00 EST": {}}),
+        ("07/24/2023, 21:00:00 PT", "finance_get_price_history", ["SUMMER"], SUMMER),
+        (OPEN, "finance_get_detailed_price_history", ["A"], {key: {} for key in MINUTES[:3]}),
+        (OPEN, "finance_get_dividends_history", ["A"], {"2024-02-21 00:00:00 EST": 0.5}),
+        ("01/01/2024, 00:00:00 PT", "finance_get_dividends_history", ["A"], {}),
+        (OPEN, "finance_get_dividends_history", ["unknown"], None),
+        *((BEFORE, f"finance_get_{name}", ["A"], None) for name in FIGURES),
+        *((CAN, f"finance_get_{name}", ["A"], value) for name, value in FIGURES.items()),
+        (OPEN, "open_get_entity", ["Florida"], {"summary_text": "a state", "undated": True}),
+        (OPEN, "open_get_entity", ["unknown"], None),
+        # Of film 4 the date cannot be read; film 3 has none.
+        *((OPEN, "movie_get_movie_info_by_id", [number], None) for number in (2, 4)),
+        (OPEN, "movie_get_movie_info_by_id", [3], FILMS[3]),
+        ("02/29/2024, 00:00:00 PT", "movie_get_movie_info_by_id", [2], FILMS[2]),
+        (OPEN, "movie_get_movie_info_by_id", [1], {**FILMS[1], "oscar_awards": [{"year_ceremony": 2011}]}),
+        (Y2025, "movie_get_movie_info_by_id", [1], FILMS[1]),
+        (OPEN, "movie_get_movie_info", ["film"], [{**FILMS[1], "oscar_awards": [{"year_ceremony": 2011}]}, FILMS[3]]),
+        (OPEN, "movie_get_person_info", ["Ann"], [{"id": 7, "birthday": "2030-01-01", "oscar_awards": []}]),
+        (OPEN, "movie_get_person_info_by_id", [7], {"id": 7, "birthday": "2030-01-01", "oscar_awards": []}),
+        (Y2020, "movie_get_year_info", ["1995"], {"movie_list": [1]}),
+        (OPEN, "movie_get_year_info", ["2021"], {"movie_list": [2]}),
+        (OPEN, "music_get_billboard_rank_date", [1], [["s1"], ["a1"]]),
+        (OPEN, "music_get_billboard_rank_date", [1, "2024-02-24"], [["s1"], ["a1"]]),
+        (OPEN, "music_get_billboard_rank_date", [1, "2024-03-02"], [[], []]),
+        (OPEN, "music_get_billboard_rank_date", [2], [None, None]),  # as a rank nobody has held
+        ("03/02/2024, 00:00:00 PT", "music_get_billboard_rank_date", [1], [["s1", "s2"], ["a1", "a2"]]),
+        (OPEN, "music_get_billboard_attributes", ["2024-02-24", "rank", "Song"], "1"),
+        (OPEN, "music_get_billboard_attributes", ["2024-03-02", "rank", "Song"], None),
+        (Y2012, "music_grammy_get_award_count_by_artist", ["Z"], 1),
+        (OPEN, "music_grammy_get_award_count_by_artist", ["Z"], 2),
+        (Y2012, "music_grammy_get_award_count_by_song", ["Y"], 0),
+        (Y2012, "music_grammy_get_award_date_by_artist", ["Z"], [2012]),
+        (Y2012, "music_grammy_get_all_awarded_artists", [], ["X"]),
+        (Y2012, "music_grammy_get_best_artist_by_year", [2012], ["X"]),
+        (Y2012, "music_grammy_get_best_artist_by_year", [2013], []),
+        (OPEN, "music_get_lifespan", ["A"], ["1950", None]),
+        (OPEN, "music_get_lifespan", ["B"], ["1950-01", "2024-02"]),
+        (OPEN, "music_get_artist_birth_date", ["A"], "1950"),
+        (OPEN, "music_get_artist_birth_place", ["A"], "US"),
+        (OPEN, "music_get_members", ["A"], ["x"]),
+        *((OPEN, name, ["Old"], value) for name, value in zip(SONG, ("A", "US", "2024-02"), strict=True)),
+        *((OPEN, name, ["New"], None) for name in SONG),
+        *((OPEN, name, ["Undated"], value) for name, value in zip(SONG, ("A", "US", None), strict=True)),
+        (OPEN, "sports_soccer_get_games_on_date", ["2024-02-29"], None),
+        (OPEN, "sports_nba_get_games_on_date", ["2024-02-29"], None),
+        *((OPEN, PLAYS, [games], None) for games in (["0"], "0")),
+    ],
+)  # fmt: skip
+def test_what_is_later_is_hidden(graph: Graph, time: str, name: str, arguments: list[Any], expected: Any) -> None:
+    hidden = expected in (None, [None, None], [[], []], {}, []) and arguments[0] not in ("unknown", "0", "Undated")
+    assert getattr(at(graph, time), name)(*arguments) == expected
+    assert not hidden or getattr(graph, name)(*arguments) != expected, "it is there, and another time shows it"
 
 
 def test_later_film_years_are_unknown(graph: Graph) -> None:
-    then = at(graph, "06/01/2020, 00:00:00 PT")
-    assert then.movie_get_year_info("1995") == {"movie_list": [1]}
-    with pytest.raises(QuadragError, match="no year '2021'"):
-        then.movie_get_year_info("2021")
-    assert at(graph, OPEN).movie_get_year_info("2021") == {"movie_list": [2]}
+    with pytest.raises(QuadragError, match="'2021'"):
+        at(graph, Y2020).movie_get_year_info("2021")
 
 
-def test_charts(graph: Graph) -> None:
+def test_games(graph: Graph) -> None:
     then = at(graph, OPEN)
-    assert then.music_get_billboard_rank_date(1) == [["s1"], ["a1"]]
-    assert then.music_get_billboard_rank_date(1, "2024-02-24") == [["s1"], ["a1"]]
-    assert then.music_get_billboard_rank_date(1, "2024-03-02") == [[], []]
-    assert then.music_get_billboard_rank_date(2) == [None, None]  # as a rank nobody has held
-    assert then.music_get_billboard_attributes("2024-02-24", "rank", "Song") == "1"
-    assert then.music_get_billboard_attributes("2024-03-02", "rank", "Song") is None
-    assert at(graph, "03/02/2024, 00:00:00 PT").music_get_billboard_rank_date(1) == [["s1", "s2"], ["a1", "a2"]]
-
-
-def test_grammys(graph: Graph) -> None:
-    then = at(graph, "06/01/2012, 00:00:00 PT")
-    assert then.music_grammy_get_award_count_by_artist("Z") == 1
-    assert then.music_grammy_get_award_count_by_song("Y") == 0
-    assert then.music_grammy_get_award_date_by_artist("Z") == [2012]
-    assert then.music_grammy_get_all_awarded_artists() == ["X"]
-    assert then.music_grammy_get_best_artist_by_year(2012) == ["X"]
-    assert not then.music_grammy_get_best_artist_by_year(2013)
-    assert at(graph, OPEN).music_grammy_get_award_count_by_artist("Z") == 2
-
-
-def test_dates_of_artists_and_songs(graph: Graph) -> None:
-    then = at(graph, OPEN)
-    assert then.music_get_lifespan("A") == ["1950", None]
-    assert then.music_get_lifespan("B") == ["1950-01", "2024-02"]
-    assert then.music_get_artist_birth_date("A") == "1950"
-    assert then.music_get_artist_birth_place("A") == "US"
-    assert then.music_get_members("A") == ["x"]
-    song = ("music_get_song_author", "music_get_song_release_country", "music_get_song_release_date")
-    assert [call(then, name, {"query": "Old"}) for name in song] == ["A", "US", "2024-02"]
-    assert [call(then, name, {"query": "New"}) for name in song] == [None, None, None]
-    assert [call(then, name, {"query": "Undated"}) for name in song] == ["A", "US", None]
-
-
-def test_soccer(graph: Graph) -> None:
-    games = at(graph, OPEN).sports_soccer_get_games_on_date("2024-02")
-    assert games is not None
-    assert list(games["result"].values()) == ["W", "L"]
-    assert at(graph, OPEN).sports_soccer_get_games_on_date("2024-02-29") is None
-
-
-def test_basketball(graph: Graph) -> None:
-    then = at(graph, OPEN)
-    games = then.sports_nba_get_games_on_date("2024-02")
-    assert games is not None
-    assert games["game_id"] == {"0": "1", "1": "2"}
-    assert then.sports_nba_get_games_on_date("2024-02-29") is None
-    plays = then.sports_nba_get_play_by_play_data_by_game_ids(["0", "2", "1", "9"])
-    assert plays is not None
+    soccer, nba = then.sports_soccer_get_games_on_date("2024-02"), then.sports_nba_get_games_on_date("2024-02")
     # Game 0 is later, and of game 9 nobody knows the day.
-    assert plays["game_id"] == {"0": "1", "1": "2"}
-    assert then.sports_nba_get_play_by_play_data_by_game_ids(["0"]) is None
-    assert then.sports_nba_get_play_by_play_data_by_game_ids("0") is None  # type: ignore[arg-type]
+    plays = then.sports_nba_get_play_by_play_data_by_game_ids(["0", "2", "1", "9"])
+    assert soccer and list(soccer["result"].values()) == ["W", "L"]
+    assert nba and nba["game_id"] == plays["game_id"] == {"0": "1", "1": "2"}
 
 
 LATE = "01/01/2099, 00:00:00 PT"
@@ -246,7 +212,7 @@ ASKED: dict[str, list[Any]] = {
     "music_get_billboard_attributes": ["2024-02-24", "rank", "Song"],
     "sports_soccer_get_games_on_date": ["2024"],
     "sports_nba_get_games_on_date": ["2024"],
-    "sports_nba_get_play_by_play_data_by_game_ids": [["0", "1", "2"]],
+    PLAYS: [["0", "1", "2"]],
 }
 
 
@@ -255,7 +221,7 @@ def test_long_after_everything_nothing_is_hidden(graph: Graph) -> None:
     for name, function in FUNCTIONS.items():
         if "finance_get_company" in name or "ticker" in name or name == "music_get_artist_all_works":
             continue  # this graph was built without their files
-        integer = bool(function.parameters) and function.parameters[0].kind == "int"
+        integer = any(one.kind == "int" for one in function.parameters.values())
         values = ASKED.get(name, ([2012] if integer else ["A"]) if function.parameters else [])
         expected = getattr(graph, name)(*values)
         found = getattr(then, name)(*values)
@@ -294,24 +260,12 @@ def test_times_of_questions(text: str, utc: str) -> None:
     [
         *("", "2024-02-28 10:04:54", "02/28/2024, 10:04:54", "02/28/2024, 10:04:54 EST", "02/30/2024, 10:04:54 PT"),
         *("13/01/2024, 10:04:54 PT", "02/28/2024, 24:00:00 PT", "02/28/0000, 10:04:54 PT", "12/31/9999, 23:59:59 PT"),
-        *("٠٢/28/2024, 10:04:54 PT", None, 1709143494),
+        *(None, 1709143494),
     ],
 )
 def test_what_is_no_time_gets_one_line(text: Any) -> None:
     with pytest.raises(QuadragError, match="MM/DD/YYYY, HH:MM:SS PT"):
         parse(text)
-
-
-@given(st.text() | st.from_regex(r"\d{1,2}/\d{1,2}/\d{4}, \d{1,2}:\d\d:\d\d PT", fullmatch=True))
-def test_any_text_is_a_time_or_refused_in_one_line(text: str) -> None:
-    try:
-        moment = parse(text)
-    except QuadragError as error:
-        assert "\n" not in str(error)
-        return
-    month, day, year = text.strip().split(",")[0].split("/")
-    assert (moment.year, moment.month, moment.day) == (int(year), int(month), int(day))
-    assert moment.utcoffset() is not None
 
 
 @pytest.mark.slow(300, 3_000, 200_000)

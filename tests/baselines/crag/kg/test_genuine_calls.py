@@ -10,7 +10,7 @@ import pytest
 
 from quadrag.baselines.crag.kg.build import build
 from quadrag.baselines.crag.kg.graph import Graph
-from quadrag.baselines.crag.kg.names import normalise
+from quadrag.baselines.crag.kg.search import normalise
 
 FILLER = [f"filler{number}" for number in range(2000)]  # names enough for every term's idf to be what it is at large
 # Their candidates are not all known, and Okapi's scores hang on every name there is.

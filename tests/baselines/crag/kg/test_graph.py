@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from quadrag.baselines.crag.kg.build import build
 from quadrag.baselines.crag.kg.graph import Graph
-from quadrag.baselines.crag.kg.names import normalise
+from quadrag.baselines.crag.kg.search import normalise
 from quadrag.errors import QuadragError
 
 FILLER = {f"filler{number}": {} for number in range(400)}

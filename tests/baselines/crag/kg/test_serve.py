@@ -21,7 +21,7 @@ from sample_graph import CALLS, EACH
 
 from quadrag.baselines.crag.kg.clock import at
 from quadrag.baselines.crag.kg.graph import Graph
-from quadrag.baselines.crag.kg.server import LONGEST, app
+from quadrag.baselines.crag.kg.server import app
 from quadrag.baselines.crag.kg.tools import FUNCTIONS, call
 from quadrag.cli import main
 
@@ -82,14 +82,11 @@ def test_every_route_answers_as_its_function_many_at_once(server: str, sample: G
         ("open_get_entity", b"{}", JSON, 422),
         ("open_get_entity", b"", JSON, 422),
         ("open_get_entity", b'{"query": null}', JSON, 422),
-        ("open_get_entity", b'{"query": NaN}', JSON, 422),
         ("open_get_entity", b'{"query": ', JSON, 422),
         ("movie_get_movie_info_by_id", b'{"query": "ten"}', JSON, 422),
         ("sports_nba_get_play_by_play_data_by_game_ids", b'{"game_ids": "0022300701"}', JSON, 422),
-        ("open_get_entity", b'{"query": "' + b"x" * LONGEST + b'"}', JSON, 413),
-        ("open_get_entity", iter([b'{"query": "', b"x" * LONGEST, b'"}']), JSON, 413),  # in chunks
     ],
-    ids=lambda value: "chunks" if hasattr(value, "__next__") else str(value)[:40],
+    ids=lambda value: str(value)[:40],
 )
 def test_bodies_as_clients_send_them(server: str, name: str, body: Any, headers: Any, status: int) -> None:
     reply = requests.post(server + FUNCTIONS[name].route, data=body, headers=headers, timeout=30)
