@@ -170,13 +170,10 @@ def test_row_groups_are_small_and_shards_of_the_size_asked(tmp_path):
     ids = [pq.read_table(tmp_path / name, columns=["id"])["id"].to_pylist() for name in written.files]
     assert [each for part in ids for each in part] == [str(number) for number in range(written.rows)]
     # One that is larger than a group may be is a group of its own; small ones are a thousand together.
-    for name, rows, groups in [
-        ("large", [{"id": str(number), "page_result": ["x" * 17_000_000]} for number in range(2)], [1, 1]),
-        ("small", [{"id": str(number)} for number in range(2500)], [1000, 1000, 500]),
-        ("none", [], []),
-    ]:
-        (file,) = write_split(rows, schema, tmp_path / name, "all").files
-        metadata = pq.ParquetFile(tmp_path / name / file).metadata
+    for text, count, groups in [("x" * 17_000_000, 2, [1, 1]), ("x", 2500, [1000, 1000, 500]), ("", 0, [])]:
+        rows = [{"id": "a", "page_result": [text]}] * count
+        (file,) = write_split(rows, schema, tmp_path / str(count), "all").files
+        metadata = pq.ParquetFile(tmp_path / str(count) / file).metadata
         assert [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)] == groups
     with pytest.raises(QuadragError, match=r"^rows 0 to 1: "):
         write_split([{"id": "a"}, {"id": ["b"]}], pa.schema([("id", pa.string())]), tmp_path / "bad", "all")
