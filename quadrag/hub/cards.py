@@ -76,8 +76,8 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Any]
     }
     if options := builders.options_of(first):
         _, _, arguments = (inspect.getdoc(type(first)) or "").partition("Args:\n")
-        found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
-        about = {name: one_line(text).rstrip(".") for name, text in found}
+        listed = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
+        about = {name: one_line(text).rstrip(".") for name, text in listed}
         regions["options"] = fill_template(
             "options", [(name, default, about[name]) for name, default in options.items()]
         )
@@ -111,7 +111,7 @@ def _list_columns(columns: Columns, features: Mapping[str, Sequence[Mapping[str,
 def _name_type(spelled: Any) -> str:
     """Return the type of a feature as the Hub spells it in words: ``list of list of string``."""
     if isinstance(spelled, list):
-        return f"{{{', '.join(one['name'] for one in spelled)}}}"
+        return f"{{{', '.join(feature['name'] for feature in spelled)}}}"
     if isinstance(spelled, str):
         return spelled
     kind, inner = next((kind, inner) for kind, inner in spelled.items() if kind != "name")

@@ -45,7 +45,9 @@ class Repository:
     @property
     def rows(self) -> dict[str, dict[str, int]]:
         """The number of rows that were written, by config and split."""
-        return {name: {split: one.rows for split, one in part.written.items()} for name, part in self.parts.items()}
+        return {
+            name: {split: written.rows for split, written in part.written.items()} for name, part in self.parts.items()
+        }
 
 
 def export(

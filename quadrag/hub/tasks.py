@@ -49,8 +49,8 @@ def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str
     if not tasks:
         return None
     values = [
-        f"{one.key} of the metric {one.metric}{' in percent' * (one.unit == 'percent')} for {', '.join(one.configs)}"
-        for one in card_facts(benchmark).headlines
+        f"{line.key} of the metric {line.metric} in {line.unit} for {', '.join(line.configs)}"
+        for line in card_facts(benchmark).headlines
     ]
     about = one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION)
     content = {
