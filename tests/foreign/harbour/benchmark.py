@@ -10,11 +10,7 @@ from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Conditions
 from quadrag.prompts import Message, Prompts
 from quadrag.records import Passage, Question
-<<<<<<< HEAD
 from quadrag.retrieval.search import CORPUS_RETRIEVERS, searcher
-=======
-from quadrag.retrieval.search import CORPUS_RETRIEVERS
->>>>>>> db8a784486331087bdcbcd16c17b2aaa3244a938
 
 HERE = Path(__file__).parent
 
@@ -56,11 +52,7 @@ BENCHMARK = Benchmark(
     name="harbour",
     paper="notices of 2026",
     sample="Harbour on the bundled sample: 6 questions over 8 notices",
-<<<<<<< HEAD
     retrievers={**CORPUS_RETRIEVERS, "words": searcher("harbour.words:Words")},
-=======
-    retrievers=CORPUS_RETRIEVERS,
->>>>>>> db8a784486331087bdcbcd16c17b2aaa3244a938
     temperature=0.0,
     questions=questions,
     messages=messages,

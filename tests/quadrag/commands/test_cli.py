@@ -131,18 +131,6 @@ def test_a_spec_file_says_what_no_option_does_and_gives_way_to_options(cli):
 # Beside runs.
 
 
-<<<<<<< HEAD
-=======
-def test_export_writes_what_it_may(cli):
-    code, out, _ = cli("export", "hub", "--benchmark", "rgb", "--data-dir", "sample")
-    assert code == 0 and "hub/rgb" in out and Path("hub/rgb/README.md").is_file()
-    code, _, err = cli("export", "theirs", "--benchmark", "rgb")
-    assert code == 2 and "--accept-licence" in err and not Path("theirs").exists()
-    assert cli("export", "theirs", "--benchmark", "crud_rag")[0] == 0
-    assert {path.name for path in Path("theirs/crud_rag").iterdir()} == {"README.md", ".quadrag.json"}
-
-
->>>>>>> fb81bee1627debfd8d3b4f91147688b0b2c5b86f
 def test_the_folder_of_a_harness_is_printed_alone(cli):
     code, out, err = cli("harness", "lm-eval")
     assert (code, err) == (0, "") and [*Path(out.strip()).glob("*.yaml")] and out.count("\n") == 1
