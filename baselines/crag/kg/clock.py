@@ -134,8 +134,8 @@ class GraphAt(Graph):
         """Return all plays of those of the games that are known and not later."""
         if not isinstance(game_ids, list | tuple):
             return None
-        wanted = dump([number for number in game_ids if isinstance(number, str)])
+        known = [number for number in game_ids if isinstance(number, str)]
         rest = "game_id, game_date FROM {} WHERE game_id IN (SELECT value FROM json_each(?))"
-        dates = dict(self.rows("nba_game", rest, wanted))
-        shown = [number for number in game_ids if number in dates and not self._later(dates[number])]
+        dates = dict(self.rows("nba_game", rest, dump(known)))
+        shown = [number for number in known if number in dates and not self._later(dates[number])]
         return super().sports_nba_get_play_by_play_data_by_game_ids(shown)
