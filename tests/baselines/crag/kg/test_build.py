@@ -9,49 +9,21 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from sample_graph import SOURCE
 
 from quadrag.baselines.crag.kg.build import build
 from quadrag.baselines.crag.kg.graph import PARTS, Graph
 from quadrag.errors import QuadragError
 
 FILES = sorted({name for part in PARTS for name in part.files})
-WHOLE: dict[str, Any] = {
-    "finance/company_name.dict": [["Apple Inc.", "AAPL"]],
-    "finance/finance_price.sqlite": {"AAPL": {"2024-02-28 00:00:00 EST": {"Open": 1.5}}},
-    "finance/finance_detailed_price.sqlite": {"AAPL": {"2024-02-28 09:30:00 EST": {"Open": 1.5}}},
-    "finance/finance_dividend.sqlite": {"AAPL": {}},
-    "finance/finance_marketcap.sqlite": {"AAPL": 2.5e12},
-    "finance/finance_info.sqlite": {"AAPL": {"forwardEps": 7.1, "forwardPE": 25.5}},
-    "movie/movie_db.json": {"up": {"id": 1, "title": "Up"}},
-    "movie/person_db.json": {"pete docter": {"id": 2, "name": "Pete Docter"}},
-    "movie/year_db.json": {"2009": {"movie_list": [1], "oscar_awards": []}},
-    "music/artist_dict_simplified.pickle": {"Adele": {"country": "GB"}},
-    "music/song_dict_simplified.pickle": {"Hello": {"author": "Adele"}},
-    "music/artist_work_dict.pickle": {"Adele": ["19", "21"]},
-    "music/rank_dict_hot100.pickle": {"1": [{"Date": "2015-11-14", "Song": "Hello", "Artist": "Adele"}]},
-    "music/song_dict_hot100.pickle": {"Hello": {"2015-11-14": ["", "", "", "1", "1", "1", "2"]}},
-    "music/grammy_df.pickle": pd.DataFrame(
-        {"year": [2016], "category": ["Song Of The Year"], "nominee": ["Hello"], "artist": ["Adele"], "workers": [None]}
-    ),
-    "open/kg.0.jsonl.bz2": [["Florida", {"summary_text": "a state"}]],
-    "open/kg.1.jsonl.bz2": [["Ohio", {"summary_text": "another"}]],
-    "sports/nba.sqlite": {
-        "game": [{"game_id": "1", "game_date": "2022-10-11 00:00:00", "team_name_home": "A", "team_name_away": "B"}],
-        "play_by_play": [{"game_id": "1", "eventnum": 2}],
-    },
-    "sports/soccer_team_match_stats.pkl": pd.DataFrame(
-        {"date": pd.to_datetime(["2024-01-01"]), "GF": ["1"]},
-        index=pd.MultiIndex.from_tuples([("L", "2324", "A", "g")], names=["league", "season", "team", "game"]),
-    ),
-}
+WHOLE = {name: (SOURCE / name).read_bytes() for name in FILES}
 
 
 def test_every_file_goes_in_and_is_recorded(upstream: Any, target: Path) -> None:
-    assert sorted(WHOLE) == FILES
     root = upstream(WHOLE)
     built = build(root, target)
     assert (built.path, built.lacking) == (target, [])
-    assert built.rows == {part.table: 2 if part.table == "open" else 1 for part in PARTS}
+    assert list(built.rows) == [part.table for part in PARTS] and min(built.rows.values()) > 0
     with Graph(target) as graph:
         assert graph.sources == [
             {

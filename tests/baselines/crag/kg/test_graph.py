@@ -120,7 +120,7 @@ def clock() -> dict[str, Any]:
     films: list[dict[str, Any]] = [
         {"id": number, "title": title, "release_date": date}
         for number, title, date in (
-            (1, "Old film", "2010-05-01"), (2, "New film", "2024-02-29"), (3, "Some film", ""), (4, "Torn film", "soon"),
+            (1, "Old film", "2010-05-01"), (2, "New film", "2024-02-29"), (3, "Some film", ""), (4, "Torn film", "x"),
         )
     ]  # fmt: skip
     films[0]["oscar_awards"] = [{"year_ceremony": 2011}, {"year_ceremony": 2025}]
