@@ -38,8 +38,7 @@ def parse(query_time: str) -> datetime:
         moment.astimezone(_EXCHANGE)  # which overflows at the ends of the calendar
         return moment
     except (AttributeError, ValueError, OverflowError):
-        found = f"{query_time!r:.60}"
-        raise QuadragError(f"the question's time is {found}; expected MM/DD/YYYY, HH:MM:SS PT") from None
+        raise QuadragError(f"the question's time is {query_time!r:.60}; expected MM/DD/YYYY, HH:MM:SS PT") from None
 
 
 def at(graph: Graph, query_time: str) -> GraphAt:
@@ -108,10 +107,10 @@ class GraphAt(Graph):
         if (date := entity.get("release_date")) and self._later(date):
             return None
         if isinstance(awards := entity.get("oscar_awards"), list):
-            return {**entity, "oscar_awards": [award for award in awards if self._held(award)]}
+            return {**entity, "oscar_awards": [award for award in awards if self._is_known(award)]}
         return entity
 
-    def _held(self, award: Any) -> bool:
+    def _is_known(self, award: Any) -> bool:
         year = award.get("year_ceremony") if isinstance(award, dict) else None
         return isinstance(year, int | float) and year <= self._year
 
