@@ -24,7 +24,7 @@ CL100K := llama-index-core==0.14.25
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test tests slow soak test-datasets3 test-serve test-harness wheel lint cards docs dev bench clean
+.PHONY: demo test tests slow soak test-datasets3 test-serve test-harness wheel lint cards docs release dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
@@ -59,11 +59,11 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 		$(addprefix tests/quadrag/data/, test_prepare.py test_loading_routes.py) \
 		tests/quadrag/construct/test_loaded.py
 
-# Models loaded here, dense retrieval with genuine weights, Milvus, faiss, numba, and `transformers serve`; installs torch.
+# Models loaded here, dense retrieval with genuine weights, Milvus, faiss, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/python $(PYTEST) -m serve
-	.venv-serve/bin/python $(PYTEST) $(addprefix tests/quadrag/retrieval/, vectors/test_milvus.py vectors/test_faiss.py test_bm25.py)
+	.venv-serve/bin/python $(PYTEST) $(addprefix tests/quadrag/retrieval/, vectors/test_milvus.py vectors/test_faiss.py)
 	.venv-serve/bin/python $(PYTEST) tests/golden -k dense
 	QUADRAG_EFFORT=ci .venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
@@ -85,9 +85,9 @@ lint: .venv-test/.ready
 	.venv-test/bin/ruff format --check
 	.venv-test/bin/mypy
 
-# The cards of hub_cards/, from the builders and the facts beside them.
+# The cards of hub_cards/, from the scripts and the facts in their headers.
 cards: .venv/.demo
-	cd hub_cards && ../.venv/bin/python -m quadrag.hub.cards .
+	.venv/bin/python -m quadrag.hub.cards
 
 # The pages of docs/ as a site, in site/.
 docs: .venv-docs/.ready
@@ -95,13 +95,19 @@ docs: .venv-docs/.ready
 	.venv-docs/bin/python -m sphinx -W --keep-going -q -d .venv-docs/doctrees docs site
 	.venv-docs/bin/python $(PYTEST) tests/test_site.py
 
+# What would be published, in dist/: checked, with the wheel's contents and size. Nothing is sent.
+release: .venv-docs/.ready wheel
+	.venv-docs/bin/python -m build --sdist --no-isolation --outdir dist . >/dev/null
+	.venv-docs/bin/python -m twine check --strict dist/*
+	.venv-docs/bin/python .ci/contents.py dist/*.whl
+
 # For work on quadrag itself: an editable install with all that the tests need, in .venv.
 dev: .venv/.demo
 	$(call install,.venv) --editable '.[test]'
 
 # With REAL=FOLDER, the unpacked upstream files, those that need real data too.
 bench: dev
-	$(call install,.venv) openai rank-bm25 numba beautifulsoup4 lxml
+	$(call install,.venv) openai rank-bm25 beautifulsoup4 lxml
 	.venv/bin/python benchmarks/chat_throughput.py
 	.venv/bin/python benchmarks/kg_search.py
 	.venv/bin/python benchmarks/dense_search.py

@@ -93,26 +93,26 @@ def chunks(real: Path, size: int, folder: Path) -> Work:
 
 
 def bm25(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.retrieval.bm25 import Bm25Index
+    from quadrag.retrieval.bm25 import build_index
 
     passages, place = store(real, size, folder), folder / "index"
     place.mkdir()
-    return lambda: Bm25Index.build(passages, place, "jieba")
+    return lambda: build_index(passages, place, "jieba")
 
 
 def copies(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.construct.documents import without_copies
+    from quadrag.construct.documents import reject_copies
 
     rows = [{"id": str(number), "text": text} for number, text in enumerate(islice(texts(real), size))]
-    return lambda: without_copies(rows)
+    return lambda: reject_copies(rows)
 
 
 def vectors(real: Path, size: int, folder: Path) -> Work:
     from quadrag.retrieval.encoder import Encoder
-    from quadrag.retrieval.vectors.dense import DenseIndex
+    from quadrag.retrieval.vectors.dense import write_vectors
 
     passages, encoder = store(real, size, folder), Encoder("all-MiniLM-L6-v2")
-    return lambda: DenseIndex.build(passages, folder, encoder)
+    return lambda: write_vectors(passages, folder, encoder.documents)
 
 
 def calls(real: Path, size: int, folder: Path) -> Work:

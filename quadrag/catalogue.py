@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -69,8 +70,7 @@ def metrics() -> Mapping[str, Path]:
 
 def benchmark_name(name: str) -> str:
     """Return the name of a benchmark; QuadragError with the nearest names where there is none."""
-    pick("benchmark", name, benchmarks())
-    return name
+    return pick("benchmark", name, _entry_points()).name
 
 
 def plugin_folder(benchmark: str) -> Path:
@@ -80,9 +80,10 @@ def plugin_folder(benchmark: str) -> Path:
 
 
 def module_beside(benchmark: str, name: str) -> ModuleType | None:
-    """Import a module that lies beside a benchmark's record, as ``tables``; None where there is none."""
+    """Import a module or package that lies beside a benchmark's record, as ``tables``; None where there is none."""
     package = _entry_points()[benchmark].module.rpartition(".")[0]
-    if not plugin_folder(benchmark).joinpath(*name.split(".")).with_suffix(".py").is_file():
+    place = plugin_folder(benchmark) / name
+    if not place.with_suffix(".py").is_file() and not (place / "__init__.py").is_file():
         return None
     return importlib.import_module(f"{package}.{name}")
 
@@ -108,23 +109,18 @@ def load_scorer(metric: str) -> Any:
 
 
 def load_script(path: Path) -> ModuleType:
-    """Load a dataset script by path, once per process.
+    """Load a dataset script by path, once per process, as a module of a package that holds the files beside it.
 
     It is registered in ``sys.modules`` because `datasets` looks a builder's module up there.
     """
-    name = f"quadrag_leaf_{path.stem}"
-    if name not in sys.modules:
-        spec: Any = importlib.util.spec_from_file_location(name, path)
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
+    return _load_package(path.parent, path.stem)
 
 
 def _load_package(folder: Path, name: str) -> ModuleType:
     """Import a file of a folder as a module of a package, so that it may import the files beside it."""
     if folder.parent == room("metrics"):
         return importlib.import_module(f"quadrag.metrics.{folder.name}.{name}")
-    package = f"quadrag_leaf_{folder.name}"
+    package = "quadrag_leaf" + re.sub(r"\W", "_", str(folder))
     if package not in sys.modules:
         sys.modules[package] = ModuleType(package)
         sys.modules[package].__path__ = [str(folder)]

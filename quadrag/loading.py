@@ -29,9 +29,8 @@ class Corpus(NamedTuple):
 
     def count_rows(self) -> int:
         """Count its rows, which are read through where they were not prepared."""
-        (name, *_), prepared = splits(self.builder), self.builder.config.data_dir is None
-        known = self.builder.info.splits if prepared else None
-        return int(known[name].num_examples) if known else sum(1 for _ in self._rows())
+        counts: dict[str, int] = self.builder.counts
+        return counts.get(splits(self.builder)[0]) or sum(1 for _ in self._rows())
 
     def _rows(self) -> Iterator[Mapping[str, Any]]:
         return rows(self.builder, splits(self.builder)[0])
@@ -107,8 +106,7 @@ def load_rows(
         source = load_questions(
             RunSpec(benchmark=benchmark, config=config, split=split, data_dir=data_dir, options=dict(options)), record
         )[1]
-    known = builder.info.splits[split].num_examples if builder.info.splits and split in builder.info.splits else None
-    return rows(builder, check_split(builder, split)), source, known
+    return rows(builder, check_split(builder, split)), source, builder.counts.get(split)
 
 
 def open_whole_corpus(benchmark: Benchmark, data_dir: str | None, options: Mapping[str, Any]) -> Corpus:

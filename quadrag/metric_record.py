@@ -36,6 +36,8 @@ class KeyRecord(_Record):
     differs: str = ""  # what sets the two profiles' values apart, where they may be far from each other
     folded: bool = False  # whether its corrected value, of an item 0 or 1, rests on texts compared as folded
     grades: Mapping[str, int | float | None] = {}  # of one answer; None: it does not apply
+    usual: bool = False  # whether a user's own labels are of it where nobody says of what
+    by_passages: bool = False  # whether an answer is graded by the passages, and an accepted answer may be missing
     asks: str = ""  # what a person who grades an answer is asked, with what the grades say where they are numbers
     among: str = ""  # the key whose value decides, by the answer, whether an item has this one; "": the question does
     none: str = ""  # why, then, no item has it
@@ -49,6 +51,7 @@ class MetricRecord(_Record):
 
     name: str
     keys: Mapping[str, KeyRecord]  # in the order of the result
+    parts: bool = False  # whether a reference is several needed parts, each a list of accepted answers
     needs: tuple[str, ...] = ()  # inputs besides answers and references; with ``ranks`` these are lists of ids
     configs: tuple[str, ...] = ()  # the names that it can be loaded with; () where there is one config
     verdict: str = ""  # one of a judge's, as it is read; "" where no judge is asked

@@ -71,13 +71,18 @@ class RetrieverSpec:
 
     Attributes:
         settings: the fields of `Retrieval` that it uses.
-        searches: whether it searches the benchmark's corpus.
+        place: where its `Retriever` is, ``MODULE:CLASS``, which searches the benchmark's corpus; "" where it has none.
         help: a word on it for the command line; "" where the name says enough.
     """
 
     settings: tuple[str, ...] = ()
-    searches: bool = False
+    place: str = ""
     help: str = ""
+
+    @property
+    def searches(self) -> bool:
+        """Whether it searches the benchmark's corpus."""
+        return bool(self.place)
 
 
 @dataclass(frozen=True, slots=True)

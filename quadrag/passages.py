@@ -15,8 +15,11 @@ from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Passage
 
 UNNAMED = "rag/"  # how a passage is called that has no id, before its rank
-# Where a result has its passages: ours, LangChain's two, LlamaIndex's.
-PLACES = ("passages", "context", "source_documents", "source_nodes")
+# Where a result has its passages: ours, those of LangChain, LlamaIndex, Azure OpenAI, Perplexity, OpenRouter, OpenAI.
+PLACES = (
+    *("passages", "context", "source_documents", "source_nodes"),
+    *("citations", "search_results", "sources", "annotations"),
+)
 _IDS = ("id", "_id", "id_", "node_id", "document_id", "doc_id", "docno", "docid", "filepath", "source", "url")
 _TEXTS = ("text", "content", "page_content", "snippet")
 _TITLES = ("title", "name", "filename")

@@ -105,8 +105,12 @@ def _fit(given: str, bundled: str, key: str, own: Mapping[str, Any], what: str) 
 
 
 def load_service_prompts(benchmark: str) -> Prompts:
-    """Read what RAG services are asked: by config, language or ``default``, a ``bare`` and a ``protocol`` text."""
-    return _read_bundled(catalogue.plugin_folder(benchmark) / "rag.yaml")
+    """Read what RAG services are asked: by config, language or ``default``, a ``bare`` and a ``protocol`` text.
+
+    Both are the question alone where the benchmark does not say it.
+    """
+    path = catalogue.plugin_folder(benchmark) / "rag.yaml"
+    return _read_bundled(path) if path.is_file() else {"default": dict.fromkeys(("bare", "protocol"), "{query}")}
 
 
 @cache

@@ -182,13 +182,13 @@ def weights(cache: Path) -> None:
     from tiny_models import make_encoder, make_reranker
 
     from quadrag.retrieval.encoder import PRESETS
-    from quadrag.retrieval.rerank import PRESETS as RERANKERS
+    from quadrag.retrieval.rerank import Reranker
 
     letters = "体育局发放了什么？abcdefghijklmnopqrstuvwxyz "
     encoder = make_encoder(cache.parent / "encoder", letters, positions=512)
     reranker = make_reranker(cache.parent / "reranker", letters)
     placed = {preset.model: encoder for preset in PRESETS.values()}
-    placed |= {preset.model: reranker for preset in RERANKERS.values()}
+    placed |= {preset.model: reranker for preset in Reranker.presets.values()}
     for model, folder in placed.items():
         place = cache / f"models--{model.replace('/', '--')}"
         (place / "snapshots").mkdir(parents=True)

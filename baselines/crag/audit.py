@@ -5,11 +5,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from quadrag.audit.audited import Audited
-from quadrag.audit.checks import Golds, answers_in_questions, duplicate_questions
-from quadrag.audit.finding import Fault, count_off, shorten
+from quadrag.audit import Audited, Fault, count_off, shorten
 from quadrag.errors import QuadragError
-from quadrag.records import Question
 
 from .dates import find_dates
 from .kg.clock import parse
@@ -17,16 +14,10 @@ from .kg.clock import parse
 
 def audit(audited: Audited) -> Iterator[Fault]:
     """Yield the faults of all splits."""
-    for part in audited.parts:
-        yield from duplicate_questions(part)
-        yield from answers_in_questions(part, _golds)
-        for row in audited.rows(part.config, part.split):
+    for place in audited.questions:
+        for row in audited.rows(*place):
             for check, evidence in _faults(row):
-                yield Fault(part.config, part.split, row["id"], check, evidence)
-
-
-def _golds(question: Question) -> Golds:
-    return [question.references] if question.references else []
+                yield Fault(*place, row["id"], check, evidence)
 
 
 def _faults(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import evaluate
 import yaml
@@ -27,7 +28,7 @@ def fill(template: str, **texts: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda slot: texts.get(slot[1], slot[0]), template)
 
 
-def build_messages(row: dict) -> list[dict]:
+def build_messages(row: dict[str, Any]) -> list[dict[str, str]]:
     """One message: the snippets, the time of the question, and the question."""
     snippets = [page["page_snippet"] for page in row.get("search_results", ()) if (page["page_snippet"] or "").strip()]
     prompt = PROMPTS["web" if "search_results" in row else "llm_only"]["user"]
@@ -35,11 +36,11 @@ def build_messages(row: dict) -> list[dict]:
     return [{"role": "user", "content": text}]
 
 
-def ask(url: str, model: str | None, conversations: list[list[dict]], temperature: float) -> list[str]:
+def ask(url: str, model: str | None, conversations: list[list[dict[str, str]]], temperature: float) -> list[str]:
     """The replies of a server to several conversations, eight at a time."""
     client = InferenceClient(base_url=url)
 
-    def reply(messages: list[dict]) -> str:
+    def reply(messages: list[dict[str, str]]) -> str:
         completion = client.chat_completion(messages, model=model, temperature=temperature)
         return completion.choices[0].message.content or ""
 

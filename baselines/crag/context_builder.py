@@ -55,7 +55,7 @@ class ContextBuilder:
         if task.retriever.startswith("pages"):
             from quadrag.retrieval.encoder import Encoder
 
-            self._encoder = Encoder(task.retrieval.embedding, trust=task.retrieval.trust)
+            self._encoder = Encoder(task.retrieval.embedding, task.retrieval.trust)
             self._encoder.check()
             reader = {"selectolax": version("selectolax"), "pages": pages_fingerprint(task)}
             self.inputs["search"] = {"embedding": self._encoder.describe(), **reader}

@@ -1,58 +1,77 @@
 """What may be wrong with CRUD-RAG's data: reports of the same event in the corpus, question files that do not fit."""
 
-from collections import defaultdict
-from collections.abc import Iterator
-from typing import NamedTuple
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
-from quadrag.audit.audited import Audited
-from quadrag.audit.checks import answers_in_questions, duplicate_questions
-from quadrag.audit.finding import Fault, count_off
-from quadrag.audit.overlap import near_duplicates
+from quadrag.audit import Audited, Fault, count_off
 
-
-class _News(NamedTuple):
-    id: str
-    place: str  # file and line
-    text: str
+SHINGLE = 12  # characters: long enough that a shared phrase of the trade (a ministry's name, say) is no duplicate
+OVERLAP = 0.3  # of the article's shingles
+_BLANK = re.compile(r"[\s\ufeff]+")
 
 
 def audit(audited: Audited) -> Iterator[Fault]:
-    """Yield the faults of all splits, of the question files of their tasks, and of the corpus."""
-    for part in audited.parts:
-        yield from duplicate_questions(part)
-        yield from answers_in_questions(part, lambda question: [[question.references]] if question.references else [])
+    """Yield the faults of the question files of the tasks, and of the corpus."""
     there = audited.find_splits("ragquesteval")
     for task in audited.configs:
         if task in there:
-            yield from _question_file(audited, task)
-    if audited.parts and audited.find_splits("corpus"):
-        yield from _near_duplicates(audited)
+            yield from _check_question_file(audited, task)
+    if audited.questions and audited.find_splits("corpus"):
+        yield from _check_corpus(audited)
 
 
-def _near_duplicates(audited: Audited) -> Iterator[Fault]:
+def near_duplicates(
+    articles: Mapping[str, str], documents: Iterable[tuple[str, str]], size: int = SHINGLE, overlap: float = OVERLAP
+) -> Iterator[tuple[str, str, float]]:
+    """Yield article, document and share where a document repeats at least `overlap` of an article's shingles.
+
+    A shingle is a run of `size` characters without white space (Broder 1997). `documents` are names and texts.
+    """
+    own = {name: _shingles(text, size) for name, text in articles.items()}
+    owners: dict[str, list[str]] = defaultdict(list)
+    for name, shingles in own.items():
+        for shingle in shingles:
+            owners[shingle].append(name)
+    for document, text in documents:
+        shared = Counter(name for shingle in _shingles(text, size) & owners.keys() for name in owners[shingle])
+        for name, count in shared.items():
+            if count / len(own[name]) >= overlap:
+                yield name, document, count / len(own[name])
+
+
+def _shingles(text: str, size: int) -> set[str]:
+    bare = _BLANK.sub("", text)
+    return {bare[at : at + size] for at in range(len(bare) - size + 1)}
+
+
+def _check_corpus(audited: Audited) -> Iterator[Fault]:
     articles: dict[str, str] = {}
-    for part in audited.parts:
-        for row in audited.rows(part.config, part.split):
+    for place in audited.questions:
+        for row in audited.rows(*place):
             articles.update(zip(row["document_ids"], row["documents"], strict=True))
-    news = (_News(row["id"], f"{row['file']}:{row['line']}", row["body"]) for row in audited.rows("corpus", "corpus"))
+    places: dict[str, str] = {}  # of each document, file and line
+
+    def documents() -> Iterator[tuple[str, str]]:
+        for row in audited.rows("corpus", "corpus"):
+            places[row["id"]] = f"{row['file']}:{row['line']}"
+            yield row["id"], row["body"]
+
     found = defaultdict(list)
-    for one in near_duplicates(articles, news):
-        found[one.article].append(one)
-    for part in audited.parts:
-        for question in part.questions:
-            alike = [
-                one for gold in question.relevant for one in found[gold] if one.document.id not in question.relevant
-            ]
-            if alike:
-                alike.sort(key=lambda one: -one.share)
-                places = count_off([f"{one.document.place} ({one.share:.0%})" for one in alike])
-                yield Fault(*question.key, "near_duplicate", f"the corpus repeats the gold article: {places}")
+    for article, document, share in near_duplicates(articles, documents()):
+        found[article].append((share, document))
+    for question in chain(*audited.questions.values()):
+        alike = [one for gold in question.relevant for one in found[gold] if one[1] not in question.relevant]
+        if alike:
+            alike.sort(key=lambda one: -one[0])
+            listed = count_off([f"{places[document]} ({share:.0%})" for share, document in alike])
+            yield Fault(*question.key, "near_duplicate", f"the corpus repeats the gold article: {listed}")
 
 
-def _question_file(audited: Audited, task: str) -> Iterator[Fault]:
+def _check_question_file(audited: Audited, task: str) -> Iterator[Fault]:
     """Yield the entries of a task's question file (of split ``test``) that no question has, or that are not whole."""
-    parts = [part for part in audited.parts if (part.config, part.split) == (task, "test")]
-    asked = {question.id: None for part in parts for question in part.questions}
+    asked = [question.id for question in audited.questions.get((task, "test"), ())]
     file = f"ragquesteval {task}"
     entries = {row["id"]: row for row in audited.rows("ragquesteval", task)}
     for key, row in entries.items():

@@ -12,6 +12,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import bm25s
 import evaluate
@@ -62,7 +63,7 @@ def main() -> None:
     passages = retrieve([row["query"] for row in rows], corpus, arguments.top_k)
     client = InferenceClient(base_url=arguments.url)
 
-    def answer(row: dict, articles: list[str]) -> str:
+    def answer(row: dict[str, Any], articles: list[str]) -> str:
         texts = {SLOTS.get(arguments.task, "question"): row["query"], "hallu_continue": row["continuation"] or ""}
         text = fill(PROMPTS[arguments.task]["user"], search_documents="\n".join(articles), **texts)
         messages = [{"role": "user", "content": text}]

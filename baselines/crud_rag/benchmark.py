@@ -15,7 +15,7 @@ from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Conditions
 from quadrag.prompts import Message, Prompts
 from quadrag.records import Passage, Question
-from quadrag.retrieval.registry import corpus_retrievers
+from quadrag.retrieval.search import CORPUS_RETRIEVERS
 
 NAME = "crud_rag"
 _TASKS = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
@@ -93,9 +93,9 @@ def _cuts(top_k: int) -> list[int]:
 
 def _shipped(config: str, data_dir: str | None) -> dict[str, dict[str, list[str]]] | None:
     from quadrag.data.builders import SAMPLE, open_builder, rows
-    from quadrag.data.files import find_files
+    from quadrag.data.files import find_lacking
 
-    if data_dir not in (None, SAMPLE) and find_files(NAME, "ragquesteval", data_dir, config)[1]:
+    if data_dir not in (None, SAMPLE) and find_lacking(NAME, "ragquesteval", data_dir, config):
         return None
     builder, _ = open_builder(NAME, "ragquesteval", data_dir, None, config)
     return {
@@ -118,7 +118,7 @@ BENCHMARK = Benchmark(
     paper="arXiv:2401.17043",
     sample="CRUD-RAG on the bundled sample: 8 made-up questions a task over some 130 articles, found by BM25, "
     "the gold ones among them (--option gold=test)",
-    retrievers=corpus_retrievers(),
+    retrievers=CORPUS_RETRIEVERS,
     temperature=0.1,
     questions=questions,
     messages=messages,

@@ -13,6 +13,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import evaluate
 import yaml
@@ -28,15 +29,15 @@ def fill(template: str, **texts: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda slot: texts.get(slot[1], slot[0]), template)
 
 
-def build_query(row: dict) -> str:
+def build_query(row: dict[str, Any]) -> str:
     """What is searched for: the question, behind the earlier ones of its conversation."""
     if not row["history"]:
-        return row["question"]
+        return str(row["question"])
     rounds = "\n".join(f"{number}-round: {turn['question']}" for number, turn in enumerate(row["history"]))
     return f"\n历史对话问题记录：{rounds}\n当前问题：{row['question']}"
 
 
-def build_messages(row: dict, passages: list[str]) -> list[dict]:
+def build_messages(row: dict[str, Any], passages: list[str]) -> list[dict[str, str]]:
     """A system message with the passages, the turns before, and the question."""
     lines = []
     for number, passage in enumerate(passages, 1):
@@ -73,7 +74,7 @@ def main() -> None:
     passages = retrieve(arguments.embedding, [build_query(row) for row in rows], corpus, arguments.top_k)
     client = InferenceClient(base_url=arguments.url)
 
-    def answer(row: dict, texts: list[str]) -> str:
+    def answer(row: dict[str, Any], texts: list[str]) -> str:
         reply = client.chat_completion(build_messages(row, texts), model=arguments.model, temperature=0.3)
         return reply.choices[0].message.content or ""
 

@@ -14,7 +14,7 @@ from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Conditions, Retrieval
 from quadrag.prompts import Message, Prompts, chat_messages
 from quadrag.records import Passage, Question
-from quadrag.retrieval.registry import corpus_retrievers
+from quadrag.retrieval.search import CORPUS_RETRIEVERS
 from quadrag.spec import NONE, WHOLE
 
 NAME = "omnieval"
@@ -115,7 +115,7 @@ BENCHMARK = Benchmark(
     name=NAME,
     paper="arXiv:2412.13018",
     sample="OmniEval on the bundled sample: 208 made-up questions in 80 cells over 144 passages, found by BM25",
-    retrievers=corpus_retrievers(),
+    retrievers=CORPUS_RETRIEVERS,
     temperature=0.3,
     questions=questions,
     messages=messages,

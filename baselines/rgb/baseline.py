@@ -10,6 +10,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import evaluate
 import yaml
@@ -24,7 +25,7 @@ def fill(template: str, **texts: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda slot: texts.get(slot[1], slot[0]), template)
 
 
-def build_messages(row: dict, prompt: dict) -> list[dict]:
+def build_messages(row: dict[str, Any], prompt: dict[str, str]) -> list[dict[str, str]]:
     """The system's message, and the documents with the question below them."""
     user = fill(prompt["user"], documents="\n".join(row["documents"]), query=row["query"])
     return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": user}]
@@ -45,7 +46,7 @@ def main() -> None:
     language = arguments.config.removesuffix("_original")[-2:]
     client = InferenceClient(base_url=arguments.url)
 
-    def answer(row: dict) -> str:
+    def answer(row: dict[str, Any]) -> str:
         messages = build_messages(row, PROMPTS[language])
         reply = client.chat_completion(messages, model=arguments.model, temperature=0.2)
         return reply.choices[0].message.content or ""

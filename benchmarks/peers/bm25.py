@@ -14,7 +14,7 @@ K = 8
 
 def by_quadrag(given: Given) -> Callable[[], Any]:
     from quadrag.benchmark import Document
-    from quadrag.retrieval.bm25 import Bm25Index
+    from quadrag.retrieval.bm25 import build_index, open_index
     from quadrag.retrieval.chunk import Chunking
     from quadrag.retrieval.passages import PassageStore
 
@@ -23,8 +23,8 @@ def by_quadrag(given: Given) -> Callable[[], Any]:
     def do() -> list[list[int]]:
         documents = (Document(str(n), "", text) for n, text in enumerate(given["passages"]))
         store = PassageStore.build(documents, folder, Chunking(10**6))
-        found = Bm25Index.build(store, folder, "unigram").search(given["queries"], K)
-        return [[row for row, _ in hits] for hits in found]
+        build_index(store, folder, "unigram")
+        return [[row for row, _ in hits] for hits in open_index(folder, "unigram")(given["queries"], K)]
 
     return do
 

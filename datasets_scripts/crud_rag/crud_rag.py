@@ -2,22 +2,21 @@
 """CRUD-RAG: six tasks on Chinese news, the news to retrieve from, and the authors' questions for RAGQuestEval.
 
 Reads the upstream files as they are, whole or in part. A document is known by the sha256 of its body without white
-space (`split_document`, `document_id`), so that one article has one identity wherever it stands. One file, since a Hub
-script is published as one.
+space (`split_document`, `document_id`), so that one article has one identity wherever it stands.
 """
 
 import functools
 import hashlib
 import io
 import itertools
-import json
-import re
 import zipfile
 import zlib
 from pathlib import Path
 from typing import NamedTuple
 
 import datasets
+
+from .reading import Builder, Config, as_text, check_object, need, read_facts, read_json, unique
 
 _CITATION = """\
 @article{lyu2024crudrag,
@@ -63,8 +62,8 @@ _TASKS = {
 }
 _FULL = "data/crud/merged.zip"
 _MERGED = {"test": "data/crud_split/split_merged.json", "full": _FULL}
-# Unpacked, merged.zip may stand beside itself or in its own place.
-_UNPACKED = ("merged.json", "merged/merged.json")
+# Unpacked, merged.zip may stand beside itself or in a folder of its own.
+_UNPACKED = ("data/crud/merged.json", "data/crud/merged/merged.json")
 
 # What verifies each file: bytes, sha256 and git blob sha1; - is unknown. P.N is documents_dup_part_P_part_N, h.N
 # documents_hallu.txt_part_N, q.N the question file of the Nth task.
@@ -128,29 +127,34 @@ q.6 - - 1eda55c2a0a5649f0a2b637f424efc1c742c726f
 """
 
 
-def _files():
-    files = {}
-    for line in _SUMS.split("\n")[1:-1]:
-        name, size, sha256, blob = line.split()
-        part, _, number = name.partition(".")
-        if part == "q":
-            name = list(_TASKS.values())[int(number) - 1].questions
-        elif part == "h":
-            name = f"data/80000_docs/documents_hallu.txt_part_{number}"
-        elif part.isdecimal():
-            name = f"data/80000_docs/documents_dup_part_{part}_part_{number}"
-        files[name] = (None if size == "-" else int(size), None if sha256 == "-" else sha256, blob)
-    return files
+def _full_name(name):
+    part, _, number = name.partition(".")
+    if part == "q":
+        return list(_TASKS.values())[int(number) - 1].questions
+    if part == "h":
+        return f"data/80000_docs/documents_hallu.txt_part_{number}"
+    return f"data/80000_docs/documents_dup_part_{part}_part_{number}" if part.isdecimal() else name
 
 
-_FILES = _files()
+_FILES = {_full_name(name): facts for name, facts in read_facts(_SUMS).items()}
 _CORPUS = [name for name in _FILES if name.startswith("data/80000_docs/")]
 
 _BODY_MARK = "，正文："
 _PREFIX_LIMIT = 220
 # Upstream's own keys of gold documents; a task has some of them.
 _DOCUMENT_KEYS = ("text", "news1", "news2", "news3", "newsRemainder")
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # how JSON spells half of a surrogate pair
+# Columns that are taken as they are, and the keys they have upstream.
+_COLUMNS = (
+    ("continuation", ("hallucinatedContinuation",)),
+    ("event", ("event",)),
+    ("title", ("title", "headLine")),
+    ("time", ("time", "broadcastDate")),
+    ("url", ("url",)),
+    ("type", ("type",)),
+    ("thoughts", ("thoughts",)),
+    ("generated_by", ("generatedBy",)),
+    ("real_continuation", ("realContinuation",)),
+)
 # What stands in place of a correction that upstream's model never gave.
 _NO_REFERENCE = '","msg":"request openai failed"'
 
@@ -172,7 +176,7 @@ def document_id(body):
 _NOTHING = document_id("")
 
 
-class CrudRagConfig(datasets.BuilderConfig):
+class CrudRagConfig(Config):
     """A task, the corpus or the question files.
 
     Args:
@@ -183,44 +187,25 @@ class CrudRagConfig(datasets.BuilderConfig):
             file of its own.
     """
 
-    # Set by a reader who wants one split: no other split's files are asked for.
-    only = None
+    OPTIONS = {"gold": None, "whole": False}
 
-    def __init__(self, *, gold=None, whole=False, **kwargs):
-        super().__init__(version=datasets.Version("1.0.0"), **kwargs)
-        self.gold = gold
-        self.whole = whole
-
-    def validate(self):
-        """Raise ValueError where the options are none; `load_dataset` sets them on a copy, past the constructor."""
-        if self.gold not in (None, *_MERGED):
-            raise ValueError(f"gold is {self.gold!r}; expected None, 'test' or 'full'")
-        if self.gold is not None and self.name != "corpus":
-            raise ValueError(f"gold is an option of corpus; {self.name} takes none")
-        if self.whole not in (False, True):
-            raise ValueError(f"whole is {self.whole!r}; expected True or False")
-        if self.whole and self.name != "corpus":
-            raise ValueError(f"whole is an option of corpus; {self.name} takes none")
+    def check_options(self):
+        self.expect(self.gold in (None, *_MERGED), "gold", "None, 'test' or 'full'")
+        self.expect(self.whole in (False, True), "whole", "True or False")
+        for option in self.OPTIONS:
+            self.expect(not getattr(self, option) or self.name == "corpus", option, f"none of {self.name}")
 
     @property
     def splits(self):
-        """Names of the splits."""
         if self.name in _TASKS:
             return list(_MERGED)
         return ["corpus"] if self.name == "corpus" else list(_TASKS)
 
     @property
-    def files(self):
-        """Names of the upstream files of all splits."""
-        return [name for split in self.splits for name in self.files_of(split)]
-
-    @property
     def partial(self):
-        """Whether any of a split's files will do: the corpus is built of the files that are there."""
         return self.name == "corpus"
 
     def files_of(self, split):
-        """Names of the upstream files of one split, in reading order."""
         if self.name in _TASKS:
             return [_MERGED[split]]
         if self.name == "corpus":
@@ -228,21 +213,20 @@ class CrudRagConfig(datasets.BuilderConfig):
         return [_TASKS[split].questions]
 
     def lacking(self, split, found):
-        """Say what keeps a split from being built, given the files there are by name; ValueError names a broken one."""
-        missing = [name for name in self.files_of(split) if name not in found]
+        missing = super().lacking(split, found)
         if self.partial:
             first, *_, last = _CORPUS
             none = [] if any(name in found for name in _CORPUS) else [f"{first} to {last.split('/')[-1]}"]
             missing = [*none, *(name for name in missing if name not in _CORPUS)]
         if not missing and self.name in _TASKS:
             name, key = _MERGED[split], _TASKS[self.name].key
-            keys = _keys(found[name])
+            keys = _keys(found[name], found[name].stat().st_mtime_ns)
             if key not in keys:
                 missing = [f"{key} in {name} (it holds {', '.join(keys) or 'no keys'})"]
         return missing
 
 
-class CrudRag(datasets.GeneratorBasedBuilder):
+class CrudRag(Builder):
     """The CRUD-RAG benchmark: six tasks, the corpus and the question files."""
 
     BUILDER_CONFIG_CLASS = CrudRagConfig
@@ -253,23 +237,14 @@ class CrudRag(datasets.GeneratorBasedBuilder):
     ]
     FILES = _FILES
     URL = _URL
-    # The names in FILES are paths below the root of a checkout.
-    UPSTREAM_FOLDER = ""
 
     @classmethod
     def locate(cls, root, name):
-        """Find one of FILES below a checkout's root, its data folder, or the folder of the files themselves; else None.
-
-        For merged.zip the unpacked merged.json will do.
-        """
-        parts = Path(name).parts
-        places = [Path(root, *parts[start:]) for start in range(len(parts))]
-        if name == _FULL:
-            places += [place.parent / unpacked for place in places for unpacked in _UNPACKED]
-        return next((place for place in places if place.is_file()), None)
+        names = (name, *_UNPACKED) if name == _FULL else (name,)
+        return next((path for each in names if (path := super(CrudRag, cls).locate(root, each))), None)
 
     def _info(self):
-        self.config.validate()
+        self.config.check_options()
         text = datasets.Value("string")
         if self.config.name == "corpus":
             features = {
@@ -301,53 +276,17 @@ class CrudRag(datasets.GeneratorBasedBuilder):
             features=datasets.Features(features),
         )
 
-    def _split_generators(self, dl_manager):
-        config, root = self.config, self.config.data_dir
-        splits = [config.only] if config.only else config.splits
-        names = list(dict.fromkeys(name for split in splits for name in config.files_of(split)))
-        if root:
-            found = {name: path for name in names if (path := self.locate(root, name)) is not None}
-            lacking = {split: config.lacking(split, found) for split in splits}
-            splits = [split for split in splits if not lacking[split]]
-            if not splits:
-                raise FileNotFoundError(f"{root} lacks {', '.join(itertools.chain(*lacking.values()))}")
-        else:
-            found = dl_manager.download({name: _URL + name for name in names})
-            if not dl_manager.is_streaming:
-                for name, path in found.items():
-                    _verify(Path(path), name)
-        return [
-            datasets.SplitGenerator(
-                name=split,
-                # Not a list: `datasets` would cut it into shards, and a copy in another shard would go unseen.
-                gen_kwargs={
-                    "split": split,
-                    "files": {name: str(found[name]) for name in config.files_of(split) if name in found},
-                },
-            )
-            for split in splits
-        ]
-
     def _generate_examples(self, split, files):
         if self.config.name == "corpus":
             gold = files.get(_MERGED[self.config.gold]) if self.config.gold else None
             corpus = {name: path for name, path in files.items() if name in _CORPUS}
             added = list(_gold(gold, _MERGED[self.config.gold])) if gold else []
             rows = _file_rows(corpus, added) if self.config.whole else _corpus_rows(corpus, added)
+            yield from ((row["id"], row) for row in rows)
         elif self.config.name == "ragquesteval":
-            rows = _question_rows(files[_TASKS[split].questions], split)
+            yield from unique(_question_rows(files[_TASKS[split].questions], split))
         else:
-            rows = _task_rows(files[_MERGED[split]], _TASKS[self.config.name])
-        for row in rows:
-            yield row["id"], row
-
-
-def _verify(path, name):
-    content, expected = path.read_bytes(), _FILES[name][2]
-    blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    if blob != expected:
-        path.unlink()
-        raise ValueError(f"{_URL + name}: git blob id {blob}, expected {expected}; removed, load it again")
+            yield from unique(_task_rows(files[_MERGED[split]], _TASKS[self.config.name]))
 
 
 def _read(path):
@@ -356,17 +295,7 @@ def _read(path):
         content = file.read()
     if content.startswith(b"PK"):
         content = _unzip(content, path)
-    try:
-        value = json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not whole JSON in UTF-8 ({error}); fetch it again") from None
-    if not isinstance(value, dict):
-        raise ValueError(f"{path} holds a {type(value).__name__}; expected a JSON object")
-    if _HALF.search(content):
-        # Halves of surrogate pairs are no text: U+FFFD stands in their place.
-        text = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        value = json.loads(text)
-    return value
+    return check_object(read_json(content, path), str(path))
 
 
 def _unzip(content, path):
@@ -382,48 +311,34 @@ def _unzip(content, path):
         raise ValueError(f"{path} is no whole zip ({error}); fetch it again") from None
 
 
-def _keys(path):
-    state = Path(path).stat()
-    return _keys_of(str(path), state.st_size, state.st_mtime_ns)
-
-
-@functools.lru_cache(maxsize=64)
-def _keys_of(path, size, moment):
+@functools.lru_cache(maxsize=8)
+def _keys(path, moment):
     return tuple(_read(path))
 
 
 def _records(content, key, path):
-    """Yield place and record of every row of a task; ValueError names one that is no object."""
-    rows = content[key]
-    if not isinstance(rows, list) or not rows:
-        raise ValueError(f"{path}: {key} is {'empty' if rows == [] else type(rows).__name__}; expected a list of rows")
+    """Yield place, number from 1 and record of every row of a task; ValueError names one that is no object."""
+    rows = need(content, key, path, list)
+    if not rows:
+        raise ValueError(f"{path}: {key} is empty; expected a list of rows")
     for number, row in enumerate(rows, 1):
         where = f"{path}: {key} row {number}"
-        if not isinstance(row, dict):
-            raise ValueError(f"{where} is a {type(row).__name__}; expected an object")
-        yield where, number, row
-
-
-def _text(value):
-    """An optional value as text: a string as it is, None as None, anything else as its JSON."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield where, number, check_object(row, where)
 
 
 def _texts(value):
     """An optional list of texts: None is empty, a lone value is a list of one, null entries are left out."""
     values = value if isinstance(value, list) else [value]
-    return [_text(item) for item in values if item is not None]
+    return [as_text(item) for item in values if item is not None]
 
 
-def _one(row, key, where, needed):
-    """A string, alone or as a list of one; None where it is null or absent and not needed."""
+def _text_of(row, key, where):
+    """A text, alone or as a list of one; None where it is null or absent."""
     value = row.get(key)
     if isinstance(value, list) and len(value) == 1:
         (value,) = value
-    if value is None and key not in row and needed:
-        raise ValueError(f"{where} has no {key}; found the keys {', '.join(row)}")
-    if not isinstance(value, str) and (value is not None or needed):
-        raise ValueError(f"{where}: {key} is {value!r}; expected a string or a list of one")
+    if not isinstance(value, (str, type(None))):
+        raise ValueError(f"{where}: {key} is {value!r}; expected a text or a list of one")
     return value
 
 
@@ -434,57 +349,42 @@ def _documents(row):
 
 
 def _task_rows(path, task):
-    """Yield the rows of a task; ValueError names a row without id or query, or an id that stands twice."""
-    content = _read(path)
-    if task.key not in content:
-        raise ValueError(f"{path} has no {task.key}; found the keys {', '.join(content)}")
-    seen = {}
-    for where, number, row in _records(content, task.key, path):
-        key = _text(row.get("ID"))
-        if not key:
-            raise ValueError(f"{where} has no ID; found the keys {', '.join(row)}")
-        if key in seen:
-            raise ValueError(f"{where}: ID {key} stands in row {seen[key]} too; expected unique IDs")
-        seen[key] = number
-        reference = _one(row, task.reference, where, needed=False)
+    """Yield place and row of every row of a task."""
+    for where, _, row in _records(_read(path), task.key, path):
+        key, query = as_text(row.get("ID")), _text_of(row, task.query, where)
+        for name, value in (("ID", key), (task.query, query)):
+            if not value:
+                raise ValueError(f"{where} has no {name}; found the keys {', '.join(row)}")
+        reference = _text_of(row, task.reference, where)
         keywords = row.get("allKeywords")
         labels = keywords.items() if isinstance(keywords, dict) else [(word, None) for word in _texts(keywords)]
         documents = _documents(row)
-        yield {
-            "id": key,
-            "query": _one(row, task.query, where, needed=True),
-            "reference": None if reference == _NO_REFERENCE else reference,
-            "continuation": _text(row.get("hallucinatedContinuation")),
-            "event": _text(row.get("event")),
-            "title": _text(row.get("title", row.get("headLine"))),
-            "time": _text(row.get("time", row.get("broadcastDate"))),
-            "url": _text(row.get("url")),
-            "type": _text(row.get("type")),
-            "thoughts": _text(row.get("thoughts")),
-            "generated_by": _text(row.get("generatedBy")),
-            "real_continuation": _text(row.get("realContinuation")),
-            "appeared_keywords": _texts(row.get("appearedKeywords")),
-            "all_keywords": [{"keyword": word, "label": _text(label)} for word, label in labels],
-            "documents": [text for text, _ in documents],
-            "document_ids": [identity for _, identity in documents],
-        }
+        values = ((column, next((row[name] for name in names if name in row), None)) for column, names in _COLUMNS)
+        yield (
+            where,
+            {
+                "id": key,
+                "query": query,
+                "reference": None if reference == _NO_REFERENCE else reference,
+                **{column: as_text(value) for column, value in values},
+                "appeared_keywords": _texts(row.get("appearedKeywords")),
+                "all_keywords": [{"keyword": word, "label": as_text(label)} for word, label in labels],
+                "documents": [text for text, _ in documents],
+                "document_ids": [identity for _, identity in documents],
+            },
+        )
 
 
 def _question_rows(path, task):
-    """Yield the questions of one file; an entry upstream left empty has empty lists, which are not aligned anyway."""
+    """Yield place and row of every entry of a question file; one that upstream left empty has empty lists."""
     content = _read(path)
     if not content:
         raise ValueError(f"{path} is empty; expected an object of IDs and their questions")
     for key, entry in content.items():
-        if not isinstance(entry, dict):
-            raise ValueError(f"{path}: {key} is a {type(entry).__name__}; expected an object")
-        yield {
-            "id": key,
-            "task": task,
-            "key_info": _texts(entry.get("key_info")),
-            "questions": _texts(entry.get("question")),
-            "answers": _texts(entry.get("answers")),
-        }
+        where = f"{path}: {key}"
+        named = (("key_info", "key_info"), ("questions", "question"), ("answers", "answers"))
+        lists = {column: _texts(check_object(entry, where).get(name)) for column, name in named}
+        yield where, {"id": key, "task": task, **lists}
 
 
 def _texts_of(files):

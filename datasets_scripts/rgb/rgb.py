@@ -3,17 +3,16 @@
 
 Reads the eight upstream JSON Lines files and composes the documents of every question as section 4 of the paper and the
 authors' released evaluation do (`compose`). The generator is seeded with 2333 again before each question, as upstream;
-`order="per_item"` seeds by question instead. One file, since a Hub script is published as one.
+`order="per_item"` seeds by question instead.
 """
 
-import hashlib
-import json
 import math
 import random
-import re
 from pathlib import Path
 
 import datasets
+
+from .reading import Builder, Config, check_object, json_lines, need, read_facts, unique
 
 _CITATION = """\
 @inproceedings{chen2024benchmarking,
@@ -38,7 +37,7 @@ _LICENSE = "CC BY-NC-SA 4.0"
 _URL = "https://raw.githubusercontent.com/chen700564/RGB/65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615/data/"
 
 # name, bytes, sha256 and git blob sha1 of each file; - is unknown.
-_SUMS = """
+_FILES = read_facts("""
 en.json - - 4938252230bb4ccfb7f43662e43c7f84f4c38e78
 en_fact.json 241320 92f4b2330ee407f74fbd923197028ef5140cfbc1f4b4092efec2d4d10ae6c9e5 ffa989031e0d7d4e68b6c4bcab4820c74ffc4902
 en_int.json - - 826c357bfa7df0264951e7787d248efcca4b6b60
@@ -47,13 +46,8 @@ zh.json - - 2d3406d3eb5a7d9c885196bb17fa6ac6f1483b4d
 zh_fact.json 320481 171c4bc97860635092ce099f2da095c6ba8d07f0c6f7a19d0231373192f07da0 be725d61d5360bcb1afc0bab7f2238f6ba9942a7
 zh_int.json 3024012 e2ddb0461e2130f4b006996a574a89d5898989ff8b15f51d900c17162c7d1b17 6e66066b0490cb8618fd5810e21134eadd8e3094
 zh_refine.json 3893494 7a5c7547dcfa1b83429b53a41644453508f820f502d3817312cbf8051afb4563 6003c458bd6217636798e1810610432900ffdd21
-"""  # noqa: E501  # a line for each file
-_FILES = {
-    name: (None if size == "-" else int(size), None if sha256 == "-" else sha256, blob)
-    for name, size, sha256, blob in map(str.split, _SUMS.split("\n")[1:-1])
-}
+""")  # noqa: E501  # a line for each file
 
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON spells half of a surrogate pair
 _SEED = 2333
 # ability: (suffix of the file, noise ratios of its splits; one ratio means the only split is `test`)
 _ABILITIES = {
@@ -62,8 +56,7 @@ _ABILITIES = {
     "information_integration": ("_int", (0.0, 0.2, 0.4)),
     "counterfactual_robustness": ("_fact", (0.0,)),
 }
-_KEYS = ("positive", "negative")
-_FACT_KEYS = (*_KEYS, "positive_wrong", "fakeanswer")
+_KEYS = ("positive", "negative", "positive_wrong", "fakeanswer")
 
 
 def normalize_answer(answer):
@@ -125,7 +118,7 @@ def compose(positive, negative, positive_wrong=None, *, passage_num=5, noise_rat
     return documents
 
 
-class RgbConfig(datasets.BuilderConfig):
+class RgbConfig(Config):
     """One testbed in one language, with the mix of documents shown.
 
     Args:
@@ -135,27 +128,16 @@ class RgbConfig(datasets.BuilderConfig):
         order: "fixed" (upstream: one seed for every question) or "per_item" (seeded by the question's id).
     """
 
-    # Set by a reader who wants one split. All splits are composed from one file.
-    only = None
-    partial = False
+    OPTIONS = {"passage_num": 5, "noise_ratio": None, "correct_ratio": 0.0, "order": "fixed"}
 
-    def __init__(self, *, passage_num=5, noise_ratio=None, correct_ratio=0.0, order="fixed", **kwargs):
-        super().__init__(version=datasets.Version("1.0.0"), **kwargs)
-        self.passage_num, self.noise_ratio = passage_num, noise_ratio
-        self.correct_ratio, self.order = correct_ratio, order
-
-    def validate(self):
-        """Raise ValueError where the options are none; `load_dataset` sets them on a copy, past the constructor."""
-        if type(self.passage_num) is not int or self.passage_num < 0:
-            raise ValueError(f"passage_num is {self.passage_num!r}; expected a whole number from 0")
+    def check_options(self):
+        self.expect(type(self.passage_num) is int and self.passage_num >= 0, "passage_num", "a whole number from 0")
         for option in ("noise_ratio", "correct_ratio"):
             ratio = getattr(self, option)
-            if ratio is not None and not (isinstance(ratio, (int, float)) and 0 <= ratio <= 1):
-                raise ValueError(f"{option} is {ratio!r}; expected a number from 0 to 1")
-        if self.order not in ("fixed", "per_item"):
-            raise ValueError(f"order is {self.order!r}; expected 'fixed' or 'per_item'")
-        if self.correct_ratio and self.kind != "_fact":
-            raise ValueError(f"correct_ratio is an option of counterfactual_robustness; {self.name} takes noise_ratio")
+            right = isinstance(ratio, (int, float)) and 0 <= ratio <= 1
+            self.expect(right or (ratio is None and option == "noise_ratio"), option, "a number from 0 to 1")
+        self.expect(self.order in ("fixed", "per_item"), "order", "'fixed' or 'per_item'")
+        self.expect(not self.correct_ratio or self.kind == "_fact", "correct_ratio", f"none of {self.name}")
         if self.kind == "_fact":
             for ratio in self.split_noise.values():
                 compose([], [], [], passage_num=self.passage_num, noise_ratio=ratio, correct_ratio=self.correct_ratio)
@@ -175,22 +157,11 @@ class RgbConfig(datasets.BuilderConfig):
         """The suffix of the upstream file: "" (unrefined), `_refine`, `_int` or `_fact`."""
         return "" if self.name.endswith("_original") else _ABILITIES[self.ability][0]
 
-    @property
-    def files(self):
-        """Names of the upstream files that this config reads."""
-        return [f"{self.language}{self.kind}.json"]
-
     def files_of(self, split):
-        """Names of the upstream files of one split: all of them."""
-        return self.files
-
-    def lacking(self, split, found):
-        """Names of the files that a split cannot be built without, and that are not among those found."""
-        return [name for name in self.files_of(split) if name not in found]
+        return [f"{self.language}{self.kind}.json"]
 
     @property
     def splits(self):
-        """Names of the splits, in the paper's order."""
         return list(self.split_noise)
 
     @property
@@ -203,7 +174,7 @@ class RgbConfig(datasets.BuilderConfig):
         return {f"noise_{ratio * 100:.6g}".replace(".", "_"): ratio for ratio in ratios}
 
 
-class Rgb(datasets.GeneratorBasedBuilder):
+class Rgb(Builder):
     """The RGB benchmark: twelve configs over eight files."""
 
     BUILDER_CONFIG_CLASS = RgbConfig
@@ -218,17 +189,10 @@ class Rgb(datasets.GeneratorBasedBuilder):
     ]
     FILES = _FILES
     URL = _URL
-    # Where a checkout of upstream keeps the files, so that its root is accepted as data_dir too.
     UPSTREAM_FOLDER = "data"
 
-    @classmethod
-    def locate(cls, root, name):
-        """Find one of FILES below a folder, the files' own or a checkout's root; None where it is not."""
-        places = (Path(root, name), Path(root, cls.UPSTREAM_FOLDER, name))
-        return next((place for place in places if place.is_file()), None)
-
     def _info(self):
-        self.config.validate()
+        self.config.check_options()
         text = datasets.Value("string")
         return datasets.DatasetInfo(
             description=_DESCRIPTION,
@@ -249,105 +213,45 @@ class Rgb(datasets.GeneratorBasedBuilder):
             ),
         )
 
-    def _split_generators(self, dl_manager):
-        (name,) = self.config.files
-        if self.config.data_dir:
-            root = Path(self.config.data_dir)
-            path = self.locate(root, name)
-            if path is None:
-                raise FileNotFoundError(
-                    f"{self.config.name} needs {name}; neither {root} nor {root / self.UPSTREAM_FOLDER} holds it"
-                )
-        else:
-            path = dl_manager.download(_URL + name)
-            if not dl_manager.is_streaming:
-                _verify(Path(path), name)
-        return [
-            datasets.SplitGenerator(name=split, gen_kwargs={"path": str(path), "noise_ratio": ratio})
-            for split, ratio in self.config.split_noise.items()
-        ]
+    def _generate_examples(self, split, files):
+        (path,) = files.values()
+        yield from unique(self._rows(path, self.config.split_noise[split]))
 
-    def _generate_examples(self, path, noise_ratio):
-        config, seen = self.config, set()
-        with Path(path).open(encoding="utf-8") as lines:
-            for where, line in _numbered_lines(lines, path):
-                row = _parse(line, config.kind, where)
-                if row["id"] in seen:
-                    raise ValueError(f"{where}: id {row['id']} stands here a second time; expected unique ids")
-                seen.add(row["id"])
-                # Elsewhere these keys mean nothing, whatever a file holds under them.
-                wrong, fake = (row["positive_wrong"], row["fakeanswer"]) if config.kind == "_fact" else (None, [])
-                documents = compose(
+    def _rows(self, path, noise_ratio):
+        config, where = self.config, None
+        with Path(path).open("rb") as lines:
+            for _, where, value in json_lines(lines, path):
+                row = _read(check_object(value, where), config.kind, where)
+                row["documents"] = compose(
                     row["positive"],
                     row["negative"],
-                    wrong,
+                    row["positive_wrong"] if config.kind == "_fact" else None,
                     passage_num=config.passage_num,
                     noise_ratio=noise_ratio,
                     correct_ratio=config.correct_ratio,
                     seed=_SEED if config.order == "fixed" else f"{_SEED}:{row['id']}",
                 )
-                asked = {key: row[key] for key in ("id", "query", "answer")}
-                shown = {"documents": documents, "positive": row["positive"], "negative": row["negative"]}
-                yield row["id"], {**asked, **shown, "positive_wrong": wrong or [], "fakeanswer": fake}
-        if not seen:
+                yield where, row
+        if where is None:
             raise ValueError(f"{path} is empty; expected JSON Lines, one question a line")
 
 
-def _verify(path, name):
-    content, expected = path.read_bytes(), _FILES[name][2]
-    blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    if blob != expected:
-        path.unlink()
-        raise ValueError(f"{_URL + name}: git blob id {blob}, expected {expected}; removed, load it again")
-
-
-def _numbered_lines(lines, path):
-    """Yield place and text of every line that is not blank; ValueError names a file that is not UTF-8."""
+def _read(record, kind, where):
+    """The row of a record but for its documents; what other files hold under keys of this one means nothing."""
+    texts = {key: need(record, key, where, list) for key in _KEYS[: 3 if kind == "_fact" else 2]}
+    if kind == "_fact":
+        fake = record.get("fakeanswer")
+        texts["fakeanswer"] = fake if isinstance(fake, list) else [fake]
+    for key, values in texts.items():
+        nested = kind == "_int" and key == "positive"
+        lists = values if nested else [values]
+        if not all(isinstance(each, list) and all(isinstance(text, str) for text in each) for each in lists):
+            raise ValueError(f"{where}: {key} is not a list of {'lists of ' if nested else ''}texts")
+    if kind == "_fact" and len(texts["positive"]) != len(texts["positive_wrong"]):
+        raise ValueError(f"{where}: positive and positive_wrong are of two lengths; expected one for one")
     try:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield f"{path}:{number}", line
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not UTF-8; expected JSON Lines in UTF-8") from None
-
-
-def _parse(line, kind, where):
-    """One upstream line as a row with `answer` and `fakeanswer` in one shape; ValueError names place and fault."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where} is not JSON ({error}); expected JSON Lines, one question a line") from None
-    if _HALF.search(line):
-        # Halves of surrogate pairs are no text: U+FFFD stands in their place.
-        text = json.dumps(row, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        row = json.loads(text)
-    if not isinstance(row, dict):
-        raise ValueError(f"{where} holds a {type(row).__name__}; expected JSON Lines, one object a line")
-    keys = _FACT_KEYS if kind == "_fact" else _KEYS
-    missing = [key for key in ("id", "query", "answer", *keys) if key not in row]
-    if missing:
-        raise ValueError(f"{where} has no {', '.join(missing)}; found the keys {', '.join(row)}")
-    for key, kinds, noun in (("id", int, "a whole number"), ("query", str, "a string")):
-        if not isinstance(row[key], kinds) or isinstance(row[key], bool):
-            raise ValueError(f"{where}: {key} is {row[key]!r}; expected {noun}")
-    if not -(2**63) <= row["id"] < 2**63:
-        raise ValueError(f"{where}: id has {len(str(row['id']))} digits; expected a number of 64 bits")
-    try:
-        row["answer"] = normalize_answer(row["answer"])
+        answer = normalize_answer(record.get("answer"))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    for key in keys[:3]:
-        nested = kind == "_int" and key == "positive"
-        lists = row[key] if nested and isinstance(row[key], list) else [row[key]]
-        if not all(isinstance(texts, list) and all(isinstance(t, str) for t in texts) for texts in lists):
-            raise ValueError(f"{where}: {key} is not a list of {'lists of ' if nested else ''}strings")
-    if kind == "_fact":
-        if len(row["positive"]) != len(row["positive_wrong"]):
-            raise ValueError(
-                f"{where}: {len(row['positive'])} positive but {len(row['positive_wrong'])} positive_wrong documents"
-            )
-        fake = row["fakeanswer"]
-        row["fakeanswer"] = fake if isinstance(fake, list) else [fake]
-        if not all(isinstance(text, str) for text in row["fakeanswer"]):
-            raise ValueError(f"{where}: fakeanswer is {fake!r}; expected a string or a list of strings")
-    return row
+    asked = {"id": need(record, "id", where, int), "query": need(record, "query", where), "answer": answer}
+    return {**asked, **{key: [] for key in ("documents", *_KEYS)}, **texts}

@@ -7,8 +7,8 @@ import evaluate
 from .fold import fold as fold
 from .module import JUDGE, JUDGED, QUESTIONS, STATES, TEXTS, Shared, info
 from .papers import RGB
+from .phrases import label as label
 from .prompts import PROMPTS as PROMPTS
-from .rgb import label as label
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
 from .slots import fill as fill

@@ -5,7 +5,7 @@ The openings `Yes` and `has identified` are the protocol's (RGB, ED* of Table 7)
 judged number made with them is not the authors'. The judge sees the question, which theirs does not.
 """
 
-from .rgb import SentenceReader
+from .phrases import SentenceReader
 
 PROMPTS = {
     "en": """\

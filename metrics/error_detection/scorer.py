@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """RGB's error detection and correction: by phrase and, with a judge, by its verdict."""
 
+from .phrases import FACTUAL_ERROR, JudgedScorer, correct, label, says
 from .prompts import PROMPTS, read
-from .rgb import FACTUAL_ERROR, JudgedScorer, correct, label, says
 from .scoring import Item, Rounds, row
 from .tally import NOT_APPLICABLE
 

@@ -5,7 +5,7 @@ The two closing sentences are the protocol's (RGB, Rej* of Table 3, a reply with
 words around them are ours, so a judged number made with them is not the authors' number.
 """
 
-from .rgb import SentenceReader
+from .phrases import SentenceReader
 
 PROMPTS = {
     "en": """\

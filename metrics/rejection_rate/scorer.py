@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from .phrases import REJECTION, JudgedScorer, correct, label, parts, says
 from .prompts import PROMPTS, read
-from .rgb import REJECTION, JudgedScorer, correct, label, parts, says
 from .scoring import Item, Rounds, row
 from .tally import strings
 

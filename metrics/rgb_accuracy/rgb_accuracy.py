@@ -7,7 +7,7 @@ import evaluate
 from .fold import fold as fold
 from .module import RESULT, STATES, TEXTS, Shared, info
 from .papers import RGB
-from .rgb import label as label
+from .phrases import label as label
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
 from .slots import fill as fill

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """RGB's accuracy, of an answer alone."""
 
-from .rgb import RgbScorer, bounded, correct, label
+from .phrases import LanguageScorer, bounded, correct, label
 from .scoring import Cells, Item
 
 
-class RgbAccuracy(RgbScorer):
+class RgbAccuracy(LanguageScorer):
     """Whether the gold answer is in the answer."""
 
     NAME, VERSION = "rgb_accuracy", "1.1.0"

@@ -18,7 +18,7 @@ from quadrag.printing import GLANCE, clean, write
 from quadrag.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.reporting.facts import tell_kept, tell_reused
 from quadrag.reporting.language import pick_notes, translate_table
-from quadrag.reporting.messages import say_invalid, say_item, say_score
+from quadrag.reporting.messages import say, say_invalid, say_item, say_score
 from quadrag.reporting.names import number_of
 from quadrag.reporting.page.page import make_environment, write_page
 from quadrag.reporting.question_text import DisplayOptions, write_items
@@ -173,7 +173,10 @@ class Evaluation(Mapping[str, Score]):
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
         run, stopped = self.result.record, self.result.stopped
-        return [*([stopped] if stopped and not run.dead_judge else []), *say_invalid(run, python=True)]
+        return [
+            *([say(stopped, python=True)] if stopped and not run.dead_judge else []),
+            *say_invalid(run, python=True),
+        ]
 
     @property
     def valid(self) -> bool:

@@ -22,62 +22,15 @@ from .http import Messages, Server
 from .ledger import Ledger
 from .policy import CallPolicy
 from .prices import Budget, Rate
-from .reply import Outcome, Row
+from .reply import Failure, Outcome, Row
 
-# While nothing has answered yet, a lost call is tried again this often and then waits for the others.
-_FIRST_TRIES = 2
 _LONGEST_WAIT = 600.0  # seconds; a server that asks for longer is as good as refusing
 # Seconds without any answer after which a call that finds no server is not tried again: else a server that dies in
 # mid-run costs every call left its whole backoff.
 _GONE_AFTER = 30.0
-_IN_TIME = 0.75  # of the time limit
 _LOOK = 0.02  # seconds between two looks at a budget, which other clients may share
-_TELL_EVERY = 0.1  # seconds
+_PROGRESS_EVERY = 0.1  # seconds
 _STOP_SECONDS = 5.0
-
-
-class Gate:
-    """How many calls are in flight: one until something is heard, then as many as the server bears, `most` at most.
-
-    A reply says how many that is: were so many in flight, and each slower by as much, they would still come in time. A
-    call that got none halves their number, and each reply in time widens it a little.
-    """
-
-    def __init__(self, most: int, timeout: float) -> None:
-        self.flight = 0
-        self._most, self._seconds = most, _IN_TIME * timeout
-        self.allowed, self._free = 1.0, 0  # places, and those to give away; fewer than none: to take back
-        self._places = asyncio.Semaphore(1)
-        self._narrowed = 0.0
-
-    async def __aenter__(self) -> None:
-        await self._places.acquire()
-        self.flight += 1
-
-    async def __aexit__(self, *_: object) -> None:
-        self.flight -= 1
-        self._give(1)
-
-    def answered(self, flight: int, seconds: float) -> None:
-        """Take note of a reply: how many calls were in flight when it was asked for, and how long it took."""
-        self.allow(max(self.allowed + 1 / self.allowed, flight * self._seconds / max(seconds, 1e-3)))
-
-    def narrow(self, began: float) -> None:
-        """Take note of a call that was lost; those that were lost together are one."""
-        if began >= self._narrowed:
-            self._narrowed = time.monotonic()
-            self.allow(self.allowed / 2)
-
-    def allow(self, number: float) -> None:
-        """Have so many in flight."""
-        before, self.allowed = int(self.allowed), max(1.0, min(number, self._most))
-        self._give(int(self.allowed) - before)
-
-    def _give(self, places: int) -> None:
-        self._free += places
-        while self._free > 0:
-            self._free -= 1
-            self._places.release()
 
 
 class Engine:
@@ -90,9 +43,8 @@ class Engine:
         self._server, self._concurrency, self._retries = server, policy.concurrency, policy.retries
         self._budget, self._ledger, self._spent = budget, ledger, spent
         self._refused: Refused = spent["refused"]
-        self._gate, self._line = Gate(policy.concurrency, server.timeout), asyncio.Lock()
-        self._answers, self._heard = 0, asyncio.Event()  # of all batches: whether the server lives
-        self._answered_at = self._pause_until = 0.0
+        self._line, self._first = asyncio.Lock(), asyncio.Lock()
+        self._answers, self._answered_at, self._pause_until = 0, float("-inf"), 0.0
         self._idle = threading.Event()
         self._loop = asyncio.new_event_loop()
         thread = threading.Thread(target=self._loop.run_forever, name="quadrag-chat", daemon=True)
@@ -100,12 +52,9 @@ class Engine:
         # Also at the interpreter's exit, when nobody called close().
         self.close = weakref.finalize(self, _stop, self._loop, thread, server)
 
-    def list_models(self) -> list[str] | Fault:
-        """Return the ids that the server lists, or why there are none."""
-        try:
-            return asyncio.run_coroutine_threadsafe(self._server.list_models(), self._loop).result()
-        except Fault as fault:
-            return fault
+    def list_models(self) -> list[str]:
+        """Return the ids that the server lists; raise a Fault where there are none."""
+        return asyncio.run_coroutine_threadsafe(self._server.list_models(), self._loop).result()
 
     def run(
         self,
@@ -114,9 +63,9 @@ class Engine:
         parameters: Mapping[str, Any],
         rate: Rate | None,
         outcomes: dict[bytes, Outcome],
-        tell: Callable[[], None],
+        report: Callable[[], None],
     ) -> None:
-        """Make calls of a model, by their keys, and wait for them; `tell` is called now and then, and at the end.
+        """Make calls of a model, by their keys, and wait for them; `report` is called now and then, and at the end.
 
         What comes of each is entered in `outcomes`; what stands there shows that the model has answered before.
         """
@@ -125,29 +74,28 @@ class Engine:
         self._idle.clear()
         running = asyncio.run_coroutine_threadsafe(self._run(calls), self._loop)
         try:
-            while not wait([running], _TELL_EVERY).done:
-                tell()
+            while not wait([running], _PROGRESS_EVERY).done:
+                report()
         except BaseException:  # an interrupt, or an error of the caller's own progress function
             running.cancel()
             self._idle.wait(_STOP_SECONDS)  # what has come is kept by then
             raise
         running.result()
-        tell()
+        report()
 
     async def _run(self, calls: Mapping[bytes, tuple[Messages, int]]) -> None:
-        self._lost: list[Fault] = []  # of calls that wait for a first answer
+        self._lost: list[Fault] = []  # of calls that failed before anything was answered
         self._kept: dict[bytes, Outcome] = {}
         self._commit: asyncio.Future[None] | None = None
-        self._answered_at = time.monotonic()
-        self._working = min(self._concurrency, len(calls))
+        if self._answers:
+            self._answered_at = time.monotonic()
         left = iter(calls.items())
 
         async def work() -> None:
             for key, (messages, sample) in left:
                 await self._keep(key, await self._call(messages, sample))
-            self._working -= 1
-            self._raise_if_dead()
 
+        self._working = min(self._concurrency, len(calls))
         workers = [asyncio.ensure_future(work()) for _ in range(self._working)]
         try:
             await asyncio.gather(*workers)
@@ -160,7 +108,7 @@ class Engine:
 
     async def _call(self, messages: Messages, sample: int) -> Outcome:
         """Make a call, and again while that may help."""
-        failed, stalled, seen = 0, 0, self._answers
+        failed, seen = 0, self._answers
         while True:
             result = await self._attempt(messages, sample)
             if not isinstance(result, Fault):
@@ -168,44 +116,55 @@ class Engine:
                 return result
             # The server limits the rate while others get through: waiting one's turn is no failed attempt.
             failed += not (result.status == 429 and self._answers > seen)
-            stalled += result.stalled
-            gone = not result.connected and self._answers and time.monotonic() - self._answered_at > _GONE_AFTER
-            if not _may_pass(result) or failed > self._retries or gone or stalled > self._server.transport.stalls:
-                # A server that answered before is not dead because it refuses this call's content.
-                if not result.own and not (self._proven and result.status not in (None, 401, 403, 404)):
-                    await self._wait_for_answer(result)
+            gone = not result.connected and time.monotonic() - self._answered_at > _GONE_AFTER
+            final = failed > self._retries or gone or not _may_pass(result)
+            if final or result.stalled:
+                self._raise_if_dead(result)
+            if final:
                 self._spent["calls"] += 1
-                return result.detail
+                return Failure(result.reason, result.detail)
             self._spent["retries"] += 1
             seen = self._answers
-            if result.status is None and (result.stalled or failed > _FIRST_TRIES):
-                await self._wait_for_answer(result)
             await asyncio.sleep(max(backoff(failed - 1), result.wait or 0.0))
 
+    def _raise_if_dead(self, fault: Fault) -> None:
+        """Note a call that is lost; where the first ones all are, and nothing was answered yet, the server is dead."""
+        # One that answered before is not dead because it refuses this call's content.
+        content = not fault.retry and fault.status not in (None, 401, 403, 404)
+        if not self._answers and not (self._proven and content):
+            self._lost.append(fault)
+            stalled = sum(lost.stalled for lost in self._lost)  # a second one was not the question's fault
+            if len(self._lost) >= self._working or stalled > 1:
+                raise explain_dead(self._lost, self._server.keys, self._server.transport.remedy)
+
     async def _attempt(self, messages: Messages, sample: int) -> Row | Fault:
+        """Ask, one call alone until the server has answered any."""
+        async with self._first:
+            if not self._answers:
+                return await self._ask_plainly(messages, sample)
+        return await self._ask_plainly(messages, sample)
+
+    async def _ask_plainly(self, messages: Messages, sample: int) -> Row | Fault:
         """Ask once, and again only without fields that the server refuses."""
         unsent = self._server.transport.unsent
         body = {name: value for name, value in self._parameters.items() if name not in unsent}
         if sample and isinstance(body.get("seed"), int):
             body["seed"] += sample  # with one seed for all, the samples of a question would be the same text
         own: Refused = {}  # of this call alone, until one without it has been answered
-        async with self._gate:
-            while True:
-                known = {**self._refused, **own}
-                sent = {known.get(name) or name: value for name, value in body.items() if known.get(name, name)}
-                result = await self._ask(messages, sent)
-                if not isinstance(result, Fault):
-                    if known:
-                        result["refused"] = known
-                        self._refused.update(known)
-                    return result
-                more = result.refusal and read_refusal(result, body, known, self._budget is not None)
-                if not more:
-                    if not self._answers and not result.stalled:
-                        self._gate.allow(2 * self._gate.allowed)  # more show whether the server lives
-                    return result
-                own = known | more
-                self._spent["retries"] += 1
+        while True:
+            known = {**self._refused, **own}
+            sent = {known.get(name) or name: value for name, value in body.items() if known.get(name, name)}
+            result = await self._ask(messages, sent)
+            if not isinstance(result, Fault):
+                if known:
+                    result["refused"] = known
+                    self._refused.update(known)
+                return result
+            more = result.refusal and read_refusal(result, body, known, self._budget is not None)
+            if not more:
+                return result
+            own = known | more
+            self._spent["retries"] += 1
 
     async def _ask(self, messages: Messages, body: dict[str, Any]) -> Row | Fault:
         """Send a request when server and budget allow it, and take note of what it came to."""
@@ -217,15 +176,13 @@ class Engine:
             async with self._line:  # one after the other: else small calls would pass a large one for ever
                 while not self._budget.reserve(worst):
                     await asyncio.sleep(_LOOK)
-        flight, began, cost = self._gate.flight, time.monotonic(), worst
+        cost = worst
         try:
             row = await self._server.ask(messages, self._model, body)
             cost = self._count(row, worst)
         except Fault as fault:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
-            if fault.stalled and self._answers:
-                self._gate.narrow(began)
             if fault.wait is not None and _may_pass(fault):
                 self._pause_until = max(self._pause_until, time.monotonic() + fault.wait)
             return fault
@@ -234,8 +191,6 @@ class Engine:
                 self._budget.settle(worst, cost)
         self._answers += 1
         self._answered_at = time.monotonic()
-        self._heard.set()
-        self._gate.answered(flight, row["latency"])
         return row
 
     def _count(self, row: Row, worst: Decimal) -> Decimal:
@@ -251,18 +206,6 @@ class Engine:
         self._spent["cost"] = float(Decimal(str(self._spent["cost"])) + cost)
         return cost
 
-    async def _wait_for_answer(self, fault: Fault) -> None:
-        """Hold a failed call back until something has ever answered; where all calls wait so, the server is dead."""
-        if not self._answers:
-            self._lost.append(fault)
-            self._raise_if_dead()
-            await self._heard.wait()
-
-    def _raise_if_dead(self) -> None:
-        stalled = sum(fault.stalled for fault in self._lost)  # a second one tells that it was not the question's fault
-        if self._lost and not self._answers and (len(self._lost) >= self._working or stalled > 1):
-            raise explain_dead(self._lost, self._server.keys, self._server.transport.remedy)
-
     async def _keep(self, key: bytes, outcome: Outcome) -> None:
         """Wait for the one commit of this turn of the loop: a worker asks nothing before, so a kill repeats no more."""
         self._kept[key] = outcome
@@ -275,7 +218,7 @@ class Engine:
         commit, kept, self._commit, self._kept = self._commit, self._kept, None, {}
         if commit is None:
             return
-        rows = [(key, outcome) for key, outcome in kept.items() if not isinstance(outcome, str)]
+        rows = [(key, outcome) for key, outcome in kept.items() if not isinstance(outcome, Failure)]
         with suppress(asyncio.InvalidStateError):  # of workers that were told to stop
             try:
                 first = self._ledger.put_many(rows) if self._ledger is not None and rows else {}

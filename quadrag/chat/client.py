@@ -6,21 +6,21 @@ budget and never lets a key out. It streams nothing and calls no tools. Importin
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quadrag.errors import QuadragError, one_line
 from quadrag.progress import say
 
-from .faults import DeadServer
-from .http import Messages, Transport
+from .completer import Calls, Completer, Messages
+from .faults import DeadServer, Fault
+from .http import Transport
 from .keys import find_keys
-from .ledger import Ledger, look_up
+from .ledger import Ledger
 from .policy import CallPolicy
 from .prices import Budget, BudgetReached, Prices, Rate, longest_reply
-from .reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict
+from .reply import Failure, Outcome, Reply
 from .spec import parse_spec, without_user
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"
 _COUNTERS = ("calls", "cached", "retries", "prompt_tokens", "completion_tokens")
 
 
-class ChatClient:
+class ChatClient(Completer):
     """A chat model; see the module."""
 
     def __init__(
@@ -58,8 +58,8 @@ class ChatClient:
         """
         self.spec = parse_spec(spec)
         self.policy = policy = replace(policy or CallPolicy(), **options)
-        self.ledger = None if policy.ledger is None else policy.open_ledger()
-        self.parameters = {name: value for name, value in (parameters or {}).items() if value is not None}
+        ledger = None if policy.ledger is None else policy.open_ledger()
+        super().__init__(self.spec.model, ledger, policy.replay, parameters or {})
         if policy.budget is not None and longest_reply(self.parameters) is None:
             raise QuadragError("a budget needs max_tokens (--max-tokens): without it a call's cost has no bound")
         self.on_progress = on_progress
@@ -67,18 +67,15 @@ class ChatClient:
         url, prices, budget = self.spec.url, policy.prices, policy.budget
         place = find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
         self.name, self.service = name, name or place
-        self.spent: dict[str, Any] = {**dict.fromkeys(_COUNTERS, 0), "cost": None}
+        self.spent |= {**dict.fromkeys(_COUNTERS, 0), "cost": None}
         if prices is not None:
             self.spent |= {"cost": 0.0, "currency": prices.currency}
             budget = Budget(budget, prices.currency) if isinstance(budget, int | float) else budget
         self.spent["oldest"] = None  # Unix time of the oldest reply from before the command
         self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
         self._budget = budget if isinstance(budget, Budget) else None
-        self._told: set[str] = set()  # those of the refused that the user was told of
-        self._earlier: dict[bytes, float] = {}  # of kept replies from before the command their Unix time
-        self._model = self.spec.model
+        self._reported: set[str] = set()  # those of the refused that the user was told of
         self._engine: Engine | None = None
-        self._turn = threading.Lock()
         if self._model is not None:
             self.rate(self._model)
 
@@ -88,11 +85,12 @@ class ChatClient:
         if self._model is None:
             if self.policy.replay:
                 raise QuadragError(f"a replay cannot ask {self.spec.shown} for its model; append #MODEL to the address")
-            listed = self._open().list_models()
-            if not isinstance(listed, list):
+            try:
+                listed = self._open().list_models()
+            except Fault as fault:
                 way = "start the server, or append #MODEL to its address"
-                advice = f"the models cannot be listed: {listed.detail}; {way}"
-                raise QuadragError(advice) if listed.connected else DeadServer(advice)
+                advice = f"the models cannot be listed: {fault.detail}; {way}"
+                raise (QuadragError if fault.connected else DeadServer)(advice) from None
             if len(listed) != 1:
                 names = one_line(", ".join(listed) or "none", 300)
                 raise QuadragError(
@@ -102,76 +100,18 @@ class ChatClient:
             self._model = listed[0]
         return self._model
 
-    def check_served(self) -> None:
-        """Hold the model's name against the server's list, where it has one and the user gives the model no name.
-
-        Raises:
-            QuadragError: the list does not have it.
-        """
-        listed = [] if self.name else self._open().list_models()
-        if isinstance(listed, list) and listed and self.model not in listed:
-            place = self.spec.shown
-            more = "or another of them; a name of your own, as --llm-name, is not looked for"
-            raise QuadragError(
-                f"{place} serves {one_line(', '.join(listed), 300)}, not {self.model}; type {place}#{listed[0]}, {more}"
-            )
+    @property
+    def known_as(self) -> str:
+        """The name in the ledger."""
+        return self.name or self.model
 
     def rate(self, model: str) -> Rate | None:
         """Return a model's prices, None where there are none at all; that others alone have some is a QuadragError."""
         return None if self.policy.prices is None else self.policy.prices.rate(model)
 
-    def look_up(
-        self, batch: Sequence[Messages], samples: Sequence[int] | None = None
-    ) -> tuple[list[Messages], list[bytes], dict[bytes, Row]]:
-        """Return chats as they are sent, the keys of their calls, and what the ledger has of these."""
-        chats = [self.transport.compose(messages) for messages in batch]
-        keys, kept = look_up(self.ledger, self.name or self.model, chats, self.parameters, samples, self.service)
-        return chats, keys, kept
-
-    def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
-        """Ask for a batch of replies, and return as many replies or failures in order.
-
-        Args:
-            batch: lists of chat messages, each ``{"role": ..., "content": ...}``.
-            samples: as many numbers; equal messages with different ones are different calls. All 0 when None.
-
-        Raises:
-            QuadragError: the server is dead or refuses the client, a replay finds no reply at all, or the ledger
-                is damaged.
-            BudgetReached: the budget does not allow the next call; its ``results`` hold what there is.
-        """
-        if not batch:
-            return []
-        samples = [0] * len(batch) if samples is None else samples
-        with self._turn:
-            chats, keys, kept = self.look_up(batch, samples)
-            calls = {
-                key: call for key, call in zip(keys, zip(chats, samples, strict=True), strict=True) if key not in kept
-            }
-            self._count_kept(kept, calls)
-            outcomes: dict[bytes, Outcome] = {**kept}
-            undone = f"{NOT_ASKED}: the ledger has no reply to replay"
-            stop: BudgetReached | None = None
-            if calls and not self.policy.replay:
-                try:
-                    self._ask(calls, outcomes)
-                except BudgetReached as reached:
-                    stop, undone = reached, f"{NOT_ASKED}: {reached}"
-            elif calls and not kept:
-                lacking = f"the {len(calls)} replies of {self.model!r} at {self.service}"
-                raise QuadragError(f"the ledger lacks {lacking}; run without replay, or with the name that the run had")
-            results = [self.transport.read_outcome(outcomes.get(key, undone)) for key in keys]
-            if stop is not None:
-                raise BudgetReached(str(stop), results) from None
-            return results
-
-    def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
-        """Ask for a batch of texts, as a judge: a `Failure` where there is none or where it was cut by length."""
-        try:
-            return [as_verdict(result) for result in self.complete(batch)]
-        except BudgetReached as stop:
-            stop.results = [as_verdict(result) for result in stop.results]
-            raise
+    def compose(self, messages: Messages) -> Messages:
+        """Return a call's messages as they are sent; see `Transport.compose`."""
+        return self.transport.compose(messages)
 
     def close(self) -> None:
         """Close the connections; the ledger stays open. A later call opens them again."""
@@ -179,38 +119,22 @@ class ChatClient:
             self._engine.close()
             self._engine = None
 
-    def __enter__(self) -> ChatClient:
-        return self
+    def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
+        missing = {key: call for key, call in calls.items() if key not in outcomes}
+        done = len(outcomes)
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _count_kept(self, kept: Mapping[bytes, Row], missing: Mapping[bytes, Any]) -> None:
-        """Count the replies from before the command; what is asked for after all is none."""
-        began = self.policy.began if self.ledger is None else self.ledger.began
-        for key in missing:
-            self._earlier.pop(key, None)
-        for key, row in kept.items():
-            if (made := row.get("created", 0.0)) < began:
-                self._earlier[key] = made
-            self.spent["refused"].update(row.get("refused", ()))
-        self.spent |= {"cached": len(self._earlier), "oldest": min(self._earlier.values(), default=None)}
-
-    def _ask(self, calls: Mapping[bytes, tuple[Messages, int]], outcomes: dict[bytes, Outcome]) -> None:
-        done, total = len(outcomes), len(calls) + len(outcomes)
-
-        def tell() -> None:
+        def report() -> None:
             nonlocal done
-            new = {name: other for name, other in self.spent["refused"].items() if name not in self._told}
+            new = {name: other for name, other in self.spent["refused"].items() if name not in self._reported}
             if new:
-                self._told.update(new)
-                told = (f"{name} {f'sent as {other}' if other else 'left out'}" for name, other in new.items())
-                say(f"{self.model}: {', '.join(told)}, since {self.spec.shown} refuses it")
+                self._reported.update(new)
+                changes = (f"{name} {f'sent as {other}' if other else 'left out'}" for name, other in new.items())
+                say(f"{self.model}: {', '.join(changes)}, since {self.spec.shown} refuses it")
             if self.on_progress is not None and len(outcomes) > done:
                 done = len(outcomes)
-                self.on_progress(done, total)
+                self.on_progress(done, len(calls))
 
-        self._open().run(self.model, calls, self.parameters, self.rate(self.model), outcomes, tell)
+        self._open().run(self.model, missing, self.parameters, self.rate(self.model), outcomes, report)
 
     def _open(self) -> Engine:
         if self._engine is None:

@@ -1,10 +1,8 @@
-"""What went wrong with a chat call, in words: attempts that failed, servers that are dead, fields that are refused.
+"""What went wrong with a chat call: attempts that failed, servers that are dead, fields that are refused.
 
-Every text made here is one line without keys. What to do about a fault is decided in `quadrag.chat.calls`.
-
-A field of a request that a server refuses by name is left out, or sent by the name that it gives instead. What is
-refused is found out by the first calls and holds for the client's others. Keys in the ledger are of what the user asked
-for; a reply keeps what of it was sent otherwise, so that a replay knows it too.
+Every text made here is one line without keys. What to do about a fault is decided in `quadrag.chat.calls`. A field that
+a server refuses by name is left out, or sent by the name that it gives instead; keys in the ledger are of what the user
+asked for, and a reply keeps what of it was sent otherwise.
 """
 
 import json
@@ -18,17 +16,12 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from quadrag.errors import NO_DESCRIPTORS, QuadragError
+from quadrag.reading import Unreadable
 
 from .keys import Keys
 from .reply import NoText
 
 _READ = 4000  # characters of an error's body that are looked at
-# How servers say that a request does not fit into the model's context.
-_TOO_LONG = re.compile(
-    r"context.?(?:length|window|size|limit)|exceed_context|too long|\btoken.{0,80}\bexceeds?\b|上下文",
-    re.IGNORECASE | re.DOTALL,
-)
-
 # Of a field the name under which it is sent, None where it is left out.
 Refused = dict[str, str | None]
 _LENGTH = re.compile(r"\bmax_(?:\w+_)?tokens\b")
@@ -50,7 +43,7 @@ class Fault(Exception):
     connected: bool = True  # False where no connection came about, so the server has not seen the call
     billed: bool = False  # whether the server may have done the work
     wait: float | None = None  # seconds the server asked to wait
-    own: bool = False  # whether the call itself is at fault, which tells nothing of the server
+    reason: str = "api_error"  # of the call that failed so; "unparsable" where a reply is not of its form
     stalled: bool = False  # whether the server took the call and said nothing in time
     refusal: str = ""  # what a server says that refuses the request itself
 
@@ -73,9 +66,10 @@ def read_fault(error: Exception, where: str, timeout: float, keys: Keys, form: s
             raise cause from None  # of this no server is guilty
     if isinstance(error, TimeoutError):
         return Fault(f"{where}: no reply within {timeout:g} s", billed=True, stalled=True)
-    if isinstance(error, NoText):
-        # With a status: another attempt would bring the same, and the server is well.
-        return Fault(keys.line(f"{where}: {error}"), status=200, retry=False, billed=True)
+    if isinstance(error, (NoText, Unreadable)):
+        # Another attempt would bring the same, and the server is well.
+        reason = "unparsable" if isinstance(error, Unreadable) else "api_error"
+        return Fault(keys.line(f"{where}: {error}"), status=200, retry=False, billed=True, reason=reason)
     if isinstance(error, (httpx2.HTTPError, httpx2.InvalidURL)):
         reached = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
         codes = [cause.errno for cause in chain if isinstance(cause, OSError) and cause.errno and cause.errno > 0]
@@ -84,7 +78,7 @@ def read_fault(error: Exception, where: str, timeout: float, keys: Keys, form: s
     why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
     if isinstance(error, json.JSONDecodeError):
         why = f"it begins with {keys.line(error.doc[:_READ], 80)!r}"
-    return Fault(keys.line(f"{where}: the reply is not {form} ({why})"), billed=True)
+    return Fault(keys.line(f"{where}: the reply is not {form} ({why})"), status=200, billed=True)
 
 
 def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
@@ -97,10 +91,7 @@ def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
             value = value.get(name, value) if isinstance(value, Mapping) else value
         said = str(value)
     detail = keys.line(f"{where} answered {status}: {said or response.reason_phrase}")
-    refusal = f"{said[:_READ]} {text[:_READ]}" if status in (400, 413, 422) else ""
-    if _TOO_LONG.search(refusal):
-        way = "serve the model with a larger context, or send less: fewer passages (--top-k), a smaller --max-tokens"
-        return Fault(f"{detail}; {way}", status=status, retry=False, own=True)
+    refusal = f"{said[:_READ]} {text[:_READ]}" if status in (400, 422) else ""
     retry = status in (408, 429) or status >= 500
     wait = read_retry_after(response.headers.get("retry-after"))
     # A gateway that gave up waiting says nothing of the server behind it, which may have done the work.

@@ -1,9 +1,8 @@
 """One attempt at a model's server: what is sent, what it may do to the client, and what comes of it.
 
 `Transport` knows the form of requests and replies; a service of another form is a subclass that `ChatClient` is given.
-`Server` makes an attempt, a ledger row or a `Fault`, by a POST that is capped: a body is read up to a limit, counted as
-it is unpacked, and an error is a `Fault` before any other code reads of it, so no charset that a server names is ever
-used. It does not retry, count or store. Importing this file loads no network code.
+`Server` makes an attempt, a ledger row or a `Fault`, by a POST whose reply is read up to a limit, counted as it is
+unpacked; no charset that a server names is ever used. It does not retry, count or store.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ import zlib
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from quadrag.progress import say
-
 from .faults import Fault, read_fault, read_status
 from .keys import KEY_VARIABLES, find_keys, known_keys
 from .policy import CallPolicy
-from .reply import Failure, Outcome, Reply, Row, read_completion, read_row
+from .reply import Row, read_completion
 from .spec import Spec, page_url, shown_url, without_user
 
 T = TypeVar("T")
@@ -36,8 +33,6 @@ class Transport:
     """Chat completions of OpenAI's form."""
 
     timeout = 120.0  # seconds, where the user names none
-    stalls = 1_000  # new attempts of a call that got no reply in time, of those that any other has too
-    page = "chat/completions"
     form = "a chat completion"
     remedy = "correct the address, the model's name or the request's parameters"  # of a request that is refused
     unsent: tuple[str, ...] = ()  # parameters that stand in keys and are no fields of the request
@@ -50,11 +45,7 @@ class Transport:
     async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
         """Make one attempt, by `Server.send`, and return the ledger's row; what is raised `read_fault` explains."""
         sent = {**body, "model": model, "messages": messages, "stream": False}
-        return read_completion(json.loads(await server.send(page_url(server.address, self.page), sent)))
-
-    def read_outcome(self, outcome: Outcome) -> Reply | Failure:
-        """Make of a ledger row, or of the line why there is none, what callers get."""
-        return read_row(outcome)
+        return read_completion(json.loads(await server.send(page_url(server.address, "chat/completions"), sent)))
 
 
 class Server:
@@ -69,16 +60,12 @@ class Server:
         self.address = without_user(spec.url) if spec.url else ROUTER
         self._sessions: list[Any] = []
         self._width, self._sent = -(-policy.concurrency // _CALLS), 0
-        self._echoed = not self.keys.secrets  # whether it was told, or there is nothing to tell
 
     async def ask(self, messages: Messages, model: str, body: dict[str, Any]) -> Row:
         """Make one attempt: a ledger row with ``latency`` (seconds) and ``created`` (Unix time), or raise a Fault."""
         started = time.perf_counter()
-        row = await self._try(self.timeout, self.transport.attempt(self, messages, model, body))
+        row = self.keys.hide_in(await self._try(self.timeout, self.transport.attempt(self, messages, model, body)))
         row["latency"], row["created"] = round(time.perf_counter() - started, 6), round(time.time(), 3)
-        if not self._echoed and self.keys.echoed(str(row)):
-            self._echoed = True
-            say(f"{self.shown} repeats a secret, your key or its URL's, in a reply; files of replies hold it now")
         return row
 
     async def list_models(self) -> list[str]:

@@ -1,14 +1,16 @@
 """Keys and passwords: which are sent, and that none is shown.
 
-A secret is taken out of whatever is shown: messages, logs, the terminal, `run.json`. It is left in a reply's own text,
-whose score would be another without it.
+A secret is taken out of all that comes from a server before it is kept, and out of messages and logs. One that is short
+stays in a reply's own text, where it may stand by chance: its score would be another without it.
 """
 
 import base64
+import json
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from quadrag.errors import QuadragError, one_line
@@ -18,10 +20,10 @@ from .spec import PROVIDERS, Spec
 KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
 HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"  # names the header for a key that is not sent as a bearer, as `api-key`
 _DETAIL_LENGTH = 300
-_SHORTEST_KEY = 12  # servers without keys are often given "EMPTY" or "none", which may stand in any reply
+# Servers without keys are often given "EMPTY" or "none"; what is shorter may stand in any reply.
+_LONG = 12
 # Of a URL: hiding anything shorter would make messages unreadable, and tell by its gaps what it was.
 _SHORTEST_PART, _LONG_PART = 4, 20
-_SHORTEST_ECHO = 8  # shorter ones may stand in a reply by chance
 _TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.IGNORECASE)
 _known: set[str] = set()
 
@@ -41,14 +43,19 @@ class Keys:
             text = text.replace(secret, "***")
         return text
 
+    def hide_in(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return what JSON can hold with every long secret in its texts replaced."""
+        long = [json.dumps(secret, ensure_ascii=False)[1:-1] for secret in self.secrets if len(secret) >= _LONG]
+        if not long:
+            return row
+        text = json.dumps(row, ensure_ascii=False)
+        hidden = Keys(long).hide(text)
+        return row if hidden == text else dict(json.loads(hidden))
+
     def line(self, text: object, longest: int | None = _DETAIL_LENGTH) -> str:
         """Return a text as one line for a message: secrets hidden, blanks joined, so many characters at most."""
         # Hidden before it is cut, which might leave half a secret, and where escapes stood within one.
         return one_line(self.hide(one_line(self.hide(str(text)))), longest)
-
-    def echoed(self, text: str) -> bool:
-        """Tell whether a reply holds a secret that stands there by no chance."""
-        return any(len(secret) >= _SHORTEST_ECHO and secret in text for secret in self.secrets)
 
 
 def find_keys(spec: Spec, variables: Sequence[str] = KEY_VARIABLES) -> Keys:
@@ -60,7 +67,7 @@ def find_keys(spec: Spec, variables: Sequence[str] = KEY_VARIABLES) -> Keys:
     if header and not re.fullmatch(r"[\w-]+", header, re.ASCII):
         raise QuadragError(f"{HEADER_VARIABLE} is no name of a header; expected one as api-key, and the key elsewhere")
     environment = _read_environment()
-    secrets = {key for key in environment.values() if len(key) >= _SHORTEST_KEY} | {*_secrets_of(spec.url or "")}
+    secrets = {key for key in environment.values() if len(key) >= _LONG} | {*_secrets_of(spec.url or "")}
     keys = {name: key for name, key in environment.items() if name in variables}
     if spec.url is None:
         from huggingface_hub import get_token
@@ -82,13 +89,9 @@ def find_keys(spec: Spec, variables: Sequence[str] = KEY_VARIABLES) -> Keys:
     return Keys(secrets, headers, shown)
 
 
-def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:
-    """Return what this process may not show: the keys of its environment, and what came with any address so far.
-
-    It is for what is shown of replies away from the client that asked for them. A secret of less than `shortest`
-    characters may stand in a reply by chance.
-    """
-    keys = {key for key in _read_environment().values() if len(key) >= _SHORTEST_KEY}
+def known_keys(shortest: int = _LONG) -> Keys:
+    """Return what this process may not show: the keys of its environment, and what came with any address so far."""
+    keys = {key for key in _read_environment().values() if len(key) >= _LONG}
     return Keys({secret for secret in keys | _known if len(secret) >= shortest})
 
 

@@ -2,10 +2,8 @@
 
 One SQLite file in WAL mode; a row is the sha256 of the call and the reply as JSON. A commit survives the death of the
 process (``synchronous=NORMAL``: a power cut may lose the last commits, never the file). Failures are not stored. Two
-runs at once may ask the same question while both are in flight: the first reply stays.
-
-A service is where a model answers: its base URL, less what is secret, or the name that the user gives it; "" is this
-machine. One model's name at two services is two models as far as anybody knows, so the service is a part of the key.
+runs at once may ask the same question while both are in flight: the first reply stays. A service is where a model
+answers: its base URL, less what is secret, or the name that the user gives it; "" is this machine.
 """
 
 from __future__ import annotations
@@ -29,14 +27,14 @@ from .reply import CUT, EMPTY
 Value = dict[str, Any]
 
 _CHUNK = 900  # SQLite builds before 3.32 take at most 999 parameters in one statement
-_APPLICATION = 0x51524104  # "QRA" and the version of the table
+_APPLICATION = 0x51524105  # "QRA" and the version of the table
 _BUSY_SECONDS = 60.0
-_spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 
 
 def canonical(value: Any) -> bytes:
     """Return the one JSON spelling of a value: sorted keys, no blanks, UTF-8 (lone surrogates kept apart)."""
-    return _spell(value).encode("utf-8", "surrogatepass")
+    return _encode(value).encode("utf-8", "surrogatepass")
 
 
 def call_key(
@@ -46,21 +44,19 @@ def call_key(
     return hashlib.sha256(canonical([service, model, messages, parameters, sample])).digest()
 
 
-def look_up(
-    ledger: Ledger | None,
+def call_keys(
     model: str,
     chats: Sequence[Sequence[Mapping[str, Any]]],
     parameters: Mapping[str, Any],
     samples: Sequence[int] | None = None,
     service: str = "",
-) -> tuple[list[bytes], dict[bytes, Value]]:
-    """Return the key of every call of a batch, and by key the replies that are kept; equal calls have one key."""
+) -> list[bytes]:
+    """Return the key of every call of a batch; equal calls have one key."""
     calls = [*zip(chats, [0] * len(chats) if samples is None else samples, strict=True)]
     try:
-        keys = [call_key(model, chat, parameters, sample, service) for chat, sample in calls]
+        return [call_key(model, chat, parameters, sample, service) for chat, sample in calls]
     except (TypeError, ValueError) as error:
         raise QuadragError(f"messages or parameters are no JSON: {error}") from None
-    return keys, {} if ledger is None else ledger.get_many(keys)
 
 
 class Ledger:
@@ -108,12 +104,7 @@ class Ledger:
                 part = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(part))
                 rows += self._db.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", part)
-        try:
-            values = {key: _read_value(text) for key, text in rows}
-        except (KeyError, TypeError, ValueError, RecursionError):
-            raise QuadragError(f"the ledger {self.path} holds a row that is no reply; move it away") from None
-        if not (self.since or self.retry):
-            return values
+        values = {key: json.loads(text) for key, text in rows}
         return {key: value for key, value in values.items() if self._counts(value)}
 
     def put_many(self, rows: Iterable[tuple[bytes, Value]]) -> dict[bytes, Value]:
@@ -123,7 +114,7 @@ class Ledger:
         """
         texts = [(key, json.dumps(value)) for key, value in rows]
         replace = bool(self.since or self.retry)
-        with self._guard(), _transaction(self._db):
+        with self._guard(), self._db:
             manner = "REPLACE" if replace else "IGNORE"
             written = self._db.executemany(f"INSERT OR {manner} INTO replies VALUES (?, ?)", texts).rowcount
         return {} if replace or written == len(texts) else self.get_many(key for key, _ in texts)
@@ -138,6 +129,8 @@ class Ledger:
             self.since = since
 
     def _counts(self, value: Value) -> bool:
+        if not (self.since or self.retry):
+            return True
         made = value.get("created", 0.0)
         kind = CUT if value["finish_reason"] == "length" else "" if value["text"].strip() else EMPTY
         return made >= self.began or (made >= self.since and kind not in self.retry)
@@ -159,10 +152,12 @@ class Ledger:
 
 
 def _open_file(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level="IMMEDIATE", check_same_thread=False)
     try:
-        if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-            _create(path, db)
+        # A foreign database must stay untouched. Another process may be making this one: it gives it its number first.
+        used = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if used and db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+            raise QuadragError(f"{path} is an SQLite file, but no ledger of this version; name another file")
         deadline = time.monotonic() + _BUSY_SECONDS
         while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             try:
@@ -171,45 +166,13 @@ def _open_file(path: Path) -> sqlite3.Connection:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
-        db.execute("PRAGMA synchronous=NORMAL")
         # Moving the log into the file waits for the disk; 32 MB of log make that rare.
-        db.execute("PRAGMA wal_autocheckpoint=8000")
-        db.execute("SELECT key, value FROM replies LIMIT 1").fetchone()
+        for setting in ("synchronous=NORMAL", "wal_autocheckpoint=8000"):
+            db.execute(f"PRAGMA {setting}")
+        if not used:
+            db.execute(f"PRAGMA application_id={_APPLICATION}")
+            db.execute("CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY NOT NULL, value TEXT NOT NULL)")
     except BaseException:
         db.close()
         raise
     return db
-
-
-def _create(path: Path, db: sqlite3.Connection) -> None:
-    # A foreign database must stay untouched, so the tables are looked at before anything is written; under the
-    # write lock, since another process may be making the same ledger.
-    with _transaction(db):
-        if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
-            if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise QuadragError(f"{path} is an SQLite file, but no ledger of this version; name another file")
-            db.execute("CREATE TABLE replies (key BLOB PRIMARY KEY NOT NULL, value TEXT NOT NULL)")
-            db.execute(f"PRAGMA application_id={_APPLICATION}")
-
-
-def _read_value(text: str) -> Value:
-    """Read a row's value: a reply with what is asked of one wherever it is read."""
-    value: Value = json.loads(text)
-    usage = value["usage"]
-    good = type(value["text"]) is str and "finish_reason" in value and type(value["latency"]) in (float, int)
-    if not good or not (usage is None or type(usage) is dict):
-        raise TypeError
-    return value
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Do what follows as a whole or not at all, with the right to write from its beginning."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:  # a full disk makes SQLite roll back by itself
-            db.execute("ROLLBACK")
-        raise

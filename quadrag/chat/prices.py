@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.reading import parse_json, parse_yaml
+from quadrag.reading import parse_yaml
 
 from .ledger import canonical
 
@@ -25,11 +25,20 @@ _TEMPLATE_TOKENS = 64
 
 
 class BudgetReached(QuadragError):
-    """The next call could pass the budget; `results` has an entry per call, those not asked as failures."""
+    """The next call could pass the budget.
 
-    def __init__(self, message: str, results: Sequence[Any] = ()) -> None:
-        super().__init__(message)
-        self.results = list(results)
+    Attributes:
+        params: ``limit``, ``currency``, what is ``spent`` and what the ``next`` call may cost, as texts.
+        results: an entry per call, those not asked as failures.
+    """
+
+    def __init__(self, params: Mapping[str, str], results: Sequence[Any] = ()) -> None:
+        """Take what the budget came to."""
+        super().__init__(
+            "the budget of {limit} {currency} is reached: {spent} is spent and the next call may cost {next}; "
+            "run again to go on with a further budget, replies are kept".format_map(params)
+        )
+        self.params, self.results = params, list(results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +91,7 @@ class Prices:
             content = Path(path).read_bytes()
         except OSError as error:
             raise QuadragError(f"{source} cannot be read: {error.strerror}") from None
-        parse = parse_json if Path(path).suffix == ".json" else parse_yaml
-        return cls(parse(content, source, "YAML or JSON"), source)
+        return cls(parse_yaml(content, source, "YAML or JSON"), source)
 
     def rate(self, model: str) -> Rate:
         """Return a model's prices; raise QuadragError, with the nearest names, where the table has no such model."""
@@ -103,7 +111,6 @@ class Budget:
         self.currency = currency
         self.used = Decimal(0)
         self.reserved = Decimal(0)
-        self.open = 0
         self._lock = threading.Lock()
 
     def reserve(self, worst: Decimal) -> bool:
@@ -111,18 +118,14 @@ class Budget:
         with self._lock:
             if self.used + self.reserved + worst <= self.limit:
                 self.reserved += worst
-                self.open += 1
                 return True
-            if self.open:
+            if self.reserved:
                 return False
-        raise BudgetReached(
-            f"the budget of {self.limit} {self.currency} is reached: {self.used.normalize():f} is spent and the next "
-            f"call may cost {worst.normalize():f}; run again to go on with a further budget, replies are kept"
-        )
+        spent, more = (f"{amount.normalize():f}" for amount in (self.used, worst))
+        raise BudgetReached({"limit": str(self.limit), "currency": self.currency, "spent": spent, "next": more})
 
     def settle(self, worst: Decimal, cost: Decimal) -> None:
         """Replace a reservation by what the call did cost."""
         with self._lock:
             self.reserved -= worst
-            self.open -= 1
             self.used += cost

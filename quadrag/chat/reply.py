@@ -10,12 +10,9 @@ from typing import Any, NamedTuple
 
 from quadrag.metrics._shared.tally import split_reasoning
 from quadrag.reading import Unreadable, name_kind, plain
+from quadrag.records import Passage
 
-Row = dict[str, Any]
-# What a call came to: a ledger row, or the one-line reason why there is none.
-Outcome = Row | str
-# How the detail of a failure begins where no call was made.
-NOT_ASKED = "not asked"
+Row = dict[str, Any]  # of the ledger
 # Kinds of replies, and calls without one, that the user may have asked for again.
 RETRIED = UNREADABLE, CUT, EMPTY, FAILED = "unreadable", "cut", "empty", "failed"
 REASONINGS = ("reasoning_content", "reasoning")  # under which servers, and files, have reasoning apart
@@ -29,13 +26,14 @@ class NoText(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's reply."""
+    """What a model, or a system of the user's, replied."""
 
     text: str  # the answer, without reasoning
-    finish_reason: str | None  # why the model stopped ("stop", "length"), as the server says
-    usage: dict[str, int] | None  # ``prompt_tokens`` and ``completion_tokens``, where the server counts them
-    reasoning: str | None
-    latency: float  # seconds from its sending to the whole reply, in which the server may have served others too
+    finish_reason: str | None = None  # why the model stopped ("stop", "length"), as the server says
+    usage: dict[str, int] | None = None  # ``prompt_tokens`` and ``completion_tokens``, where the server counts them
+    reasoning: str | None = None
+    latency: float = 0.0  # seconds from its sending to the whole reply, in which others may have been served too
+    passages: tuple[Passage, ...] = ()  # that a system found itself, best first
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,10 @@ class Failure:
 
     reason: str
     detail: str
+    asked: bool = True  # False where the call was not made
+
+
+Outcome = Row | Failure
 
 
 def as_verdict(result: Reply | Failure) -> str | Failure:
@@ -55,11 +57,12 @@ def as_verdict(result: Reply | Failure) -> str | Failure:
 
 def read_row(row: Outcome) -> Reply | Failure:
     """Make of an outcome what callers get: a failure, too, where the reply was cut before the answer began."""
-    if isinstance(row, str):
-        return Failure("api_error", row)
+    if isinstance(row, Failure):
+        return row
     if row["finish_reason"] == "length" and not row["text"]:
         return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
-    return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], row["latency"])
+    passages = tuple(Passage(*passage) for passage in row.get("passages", ()))
+    return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], row["latency"], passages)
 
 
 class ReadAnswer(NamedTuple):
@@ -90,51 +93,51 @@ def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", f
 
 
 def read_completion(output: Any) -> Row:
-    """Read a chat completion, given as JSON; a ValueError has the server's own message where there are no choices."""
-    choices = output.get("choices")
-    if not choices:
+    """Read a chat completion, or a completion, given as JSON; a ValueError where there are no choices.
+
+    The text is "" where it was cut by length before it began. A message without a text raises NoText. Half a count of
+    tokens, or one below zero, would be a wrong price, and is none.
+    """
+    if not (choices := output.get("choices")):
         raise ValueError(f"no choices; {output.get('error') or output}")
-    return read_message(choices[0]["message"], choices[0].get("finish_reason"), output.get("usage"))
+    message = choices[0]["message"] if "message" in choices[0] else {"content": choices[0].get("text")}
+    return read_message(message, choices[0].get("finish_reason"), output.get("usage"))
 
 
 def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> Row:
-    """Read a chat completion's message, whatever JSON stands in its fields; NoText where it holds no text.
-
-    The text is "" where it was cut by length before it began. Half a count of tokens, or one below zero, would be a
-    wrong price, and is none.
-    """
+    """Read the message of a completion, whatever JSON stands in its fields."""
     read = read_answer(_read_text(message, finish_reason), find_reasoning(message))
-    told = usage if isinstance(usage, Mapping) else {}
-    counts: list[Any] = [told.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    counted = all(type(count) in (int, float) and 0 <= count <= _MOST_TOKENS for count in counts)
+    counts = [
+        usage.get(name) if isinstance(usage, Mapping) else None for name in ("prompt_tokens", "completion_tokens")
+    ]
+    counted = [int(n) for n in counts if isinstance(n, int | float) and 0 <= n <= _MOST_TOKENS]
     return {
         "text": read.text,
         "reasoning": read.reasoning,
         "finish_reason": finish_reason if isinstance(finish_reason, str) else None,
-        "usage": {"prompt_tokens": int(counts[0]), "completion_tokens": int(counts[1])} if counted else None,
+        "usage": {"prompt_tokens": counted[0], "completion_tokens": counted[1]} if len(counted) == 2 else None,
     }
 
 
 def find_reasoning(row: Mapping[str, Any]) -> str | None:
     """Return what a message, a line or a result has as its reasoning; None where nothing."""
-    found = (plain(row.get(name)) for name in REASONINGS)
-    return next((text for text in found if isinstance(text, str) and text), None)
+    texts = (plain(row.get(name)) for name in REASONINGS)
+    return next((text for text in texts if isinstance(text, str) and text), None)
 
 
 def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
     """Return the text of a message, reasoning included."""
     content = message.get("content")
-    parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
-    said = [part.get("text") for part in parts if part.get("type") not in ("reasoning", "thinking")]
-    texts = [text for text in said if isinstance(text, str)]
-    text = content if isinstance(content, str) else "".join(texts) if texts else None
-    if text or (finish_reason == "length" and content in (None, "", [])):
-        return text or ""
-    refusals = [part.get("refusal") for part in (message, *parts)]
-    if refusal := next((refusal for refusal in refusals if refusal and isinstance(refusal, str)), None):
+    if isinstance(content, list):  # in parts, of which some are thoughts
+        parts = [part for part in content if isinstance(part, Mapping)]
+        texts = [part.get("text") for part in parts if part.get("type") not in ("reasoning", "thinking")]
+        content = "".join(text for text in texts if isinstance(text, str)) or None
+    if isinstance(content, str) and (content or not message.get("tool_calls")):
+        return content
+    if finish_reason == "length" and content is None:
+        return ""
+    if isinstance(refusal := message.get("refusal"), str) and refusal:
         raise NoText(f"the model refuses: {refusal}")
-    if text is not None and not message.get("tool_calls"):
-        return text
     if find_reasoning(message):
         raise NoText("the model thought and gave no answer; raise --max-tokens, or turn its thinking off")
     raise NoText(f"the message has no text (finish_reason {finish_reason!r}, content {content!r})")

@@ -27,16 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.audit.audited import audit
-    from quadrag.audit.finding import CHECKS
+    from quadrag.audit import audit
     from quadrag.records import jsonl_text
 
-    found, audited = audit(arguments.benchmark, arguments.config, arguments.data_dir)
-    write(jsonl_text(finding.as_row() for finding in found), end="")
-    for line in audited.tell("audited"):
-        remark(line)
+    found, lines = audit(arguments.benchmark, arguments.config, arguments.data_dir)
+    write(jsonl_text(finding.model_dump() for finding in found), end="")
     counts = Counter(finding.check for finding in found)
-    said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
-    remark(f"findings: {said}")
-    for check in sorted(counts):
-        remark(f"  {check}  {CHECKS[check]}")
+    listed = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
+    for line in (*lines, f"findings: {listed}"):
+        remark(line)

@@ -20,6 +20,7 @@ from quadrag.progress import say
 from .shared import options
 from .shared.session import add_judges, call_policy, print_tables, read_file
 
+_SHOWN = 120  # characters of a reply
 EXAMPLES = (
     "quadrag certify-judge openqa-eval",
     "quadrag certify-judge openqa-eval --judge http://HOST/v1 --out judge.json",
@@ -30,7 +31,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("people", metavar="LABELS", nargs="?", help="a known set, or a file")
     parser.add_argument("--list", action="store_true", help="the known sets")
-    parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
+    parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else right or wrong)")
     parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
     options.add(
         parser, "data-dir out labels spec", data_dir="with a known set's files", out="a file for the certificate"
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.judges.ask import list_judges
-    from quadrag.judges.certificate import certify, count_groups, tell_few
+    from quadrag.judges.certificate import certify, find_few
     from quadrag.judges.known import list_sets, open_labels
     from quadrag.judges.labels import write_items
     from quadrag.judges.notes import describe_labels, tabulate
@@ -59,14 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge")
     if len(specs) > 1 and (arguments.judge or arguments.out):
         raise QuadragError(f"a certificate is of one judge; name it with --judge {specs[0]}")
-    if arguments.out and (few := tell_few(count_groups(labels.items))):  # before a judge is paid
+    if arguments.out and (few := find_few(labels.items)):  # before a judge is paid
         raise QuadragError(f"{few}, or leave out --out")
-    verdicts = [_take_verdicts(arguments, labels, spec) for spec in specs]
-    for each in verdicts:
-        if invalid := _find_invalid(arguments, labels, each):
-            say(f"INVALID, {invalid}")
+    judges = []
+    for spec in specs:
+        verdicts = _take_verdicts(arguments, labels, spec)
+        if invalid := _find_invalid(arguments, labels, verdicts):
+            say(f"INVALID, {invalid}; no certificate")
             return 3
-    judges = [certify(labels, each) for each in verdicts]
+        judges.append(certify(labels, verdicts))
     if arguments.out:
         judges[0].write(Path(arguments.out))
     write(describe_labels(labels))
@@ -87,19 +89,20 @@ def _take_verdicts(arguments: argparse.Namespace, labels: Any, spec: str) -> Any
 
 
 def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> str:
-    """Say why verdicts are none to certify; "" where they are. Raises QuadragError for labels of one class."""
+    """Return why verdicts are none to certify; "" where they are. Raises QuadragError for labels of one class."""
+    from quadrag.chat.keys import known_keys
     from quadrag.judges.ask import list_judged
-    from quadrag.judges.certificate import count_groups, tell_few
+    from quadrag.judges.certificate import find_few
     from quadrag.judges.labels import check_classes
 
     asked = len(labels.items) - len(verdicts.by_rule)
-    lacking = asked - sum(verdicts.grades.get(item.id) is not None for item in labels.items)
-    if verdicts.usage and asked * call_policy(arguments).max_failed < lacking < len(labels.items):
-        said = f"{verdicts.judge} gave no readable verdict on {lacking} of {asked} items; no certificate"
-        return f"{said}{verdicts.unread}"
+    lacking = asked - sum(grade is not None for grade in verdicts.grades.values())
+    if verdicts.usage and lacking > asked * call_policy(arguments).max_failed:
+        unread = f", as {known_keys().line(verdicts.unread, _SHOWN)!r}" if verdicts.unread else ""
+        return f"{verdicts.judge} gave no readable verdict on {lacking} of {asked} items{unread}"
     judged = list_judged(labels, verdicts)
-    if arguments.out and (few := str(tell_few(count_groups(judged)))):
-        return few
+    if arguments.out and (few := find_few(judged)):
+        return str(few)
     check_classes(judged, f"{labels.name}, what {verdicts.judge} judged", labels.graded)
     return ""
 

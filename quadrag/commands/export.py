@@ -1,8 +1,8 @@
 """Write each benchmark as a Hub dataset repository: Parquet and a card.
 
 Every version of datasets from 3.6 on loads it. Nothing is sent anywhere. A
-folder that is whole already is left as it is. Of crud_rag and omnieval, whose
-data are not hosted again, the card with the way to the data is written.
+folder that an export wrote before is written anew. Of a benchmark whose data
+are not hosted again the card with the way to the data is written.
 """
 
 import argparse
@@ -35,9 +35,10 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.accept_licence,
         lambda label: remark(f"writing {label}"),
     )
-    for one in done:
-        rows = sum(count for splits in one.rows.values() for count in splits.values())
-        what = "a card with the way to the data" if one.kind == "recipe" else f"{rows:,} rows, {one.size / 1e6:,.1f} MB"
-        write(f"{one.folder}: {what}{'' if one.made else ', written before'}")
-        for config, files in one.lacking.items():
+    for repository in done:
+        rows = sum(count for splits in repository.rows.values() for count in splits.values())
+        size = f"{rows:,} rows, {repository.size / 1e6:,.1f} MB"
+        what = "a card with the way to the data" if repository.kind == "recipe" else size
+        write(f"{Path(arguments.folder) / repository.benchmark}: {what}")
+        for config, files in repository.lacking.items():
             write(f"  {config}: without {', '.join(files)}")

@@ -5,15 +5,15 @@ a sheet to this machine alone, to be labelled by keys, and writes it first where
 there is none. --people reads it back, or any CSV file with `id` and `label` of
 a random draw of the run's items.
 
-With --metric errors the wrong answers of a run of rgb are sorted by what went
-wrong, as the paper does: by people in the same way, or by a model, --judge,
-into RUN/errors.jsonl, of which --people takes a corrected copy.
+With --metric errors the wrong answers of a run are sorted by what went wrong,
+where the benchmark's paper does: by people in the same way, or by a model,
+--judge, into RUN/errors.jsonl, of which --people takes a corrected copy.
 """
 
 import argparse
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ EXAMPLES = (
     "quadrag label runs/a --n 100 --out sheet.csv",
     "quadrag label runs/a --n 100 --page sheet.csv",
     "quadrag label runs/a --people sheet.csv",
-    "quadrag label runs/rgb --metric errors --judge http://HOST/v1",
+    "quadrag label runs/a --metric errors --judge http://HOST/v1",
 )
 _N = 100
 _ERRORS = "errors.jsonl"
@@ -52,32 +52,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.judges.classes import ERRORS
+    from quadrag.judges.corrected import tabulate_corrected, take_back
+    from quadrag.metric_record import show_key
+    from quadrag.reporting.labelled import list_judged
+    from quadrag.reporting.questions import RunReader
+    from quadrag.run.finished import read_result
 
     errors = arguments.metric == ERRORS
     if sum(map(bool, (arguments.out, arguments.page, arguments.people, errors and arguments.judge))) != 1:
         raise QuadragError("expected one of --out, --page, --people, or --metric errors with --judge")
+    folder = Path(arguments.folder)
+    reader = RunReader(folder, read_result(folder), arguments.data_dir)
     if errors:
-        return _label_errors(arguments)
-    _label_values(arguments)
+        return _label_errors(arguments, reader)
+    graded, items = list_judged(reader, arguments.metric)
+    if arguments.people:
+        labels = take_back(Path(arguments.people), items, graded)
+        print_tables(arguments, [tabulate_corrected(show_key(graded.metric, graded.key), items, labels, graded)])
+    else:
+        _offer(arguments, graded, items, arguments.n or _N)
     return 0
 
 
-def _label_values(arguments: argparse.Namespace) -> None:
-    from quadrag.judges.corrected import tabulate_corrected, take_back
-    from quadrag.metric_record import show_key
-    from quadrag.reporting.labelled import list_judged
-
-    graded, items = list_judged(_read_run(arguments), arguments.metric)
-    if arguments.people:
-        labels = take_back(Path(arguments.people), items, graded)
-        name = show_key(graded.metric, graded.key)
-        print_tables(arguments, [tabulate_corrected(name, items, labels, graded)])
-        return
-    _offer(arguments, graded, items, arguments.n or _N)
-
-
-def _label_errors(arguments: argparse.Namespace) -> int:
-    """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
+def _label_errors(arguments: argparse.Namespace, reader: Any) -> int:
+    """Sort the wrong answers of a run by what went wrong; the exit code is 3 where too many verdicts failed."""
     from quadrag.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
     from quadrag.judges.corrected import take_back
     from quadrag.progress import Progress
@@ -86,50 +84,45 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.reporting.questions import find_metric
     from quadrag.reporting.run_notes import note_validity
     from quadrag.reporting.run_tables import title_of
-    from quadrag.results.note import Level, Note, NoteCode
 
-    reader = _read_run(arguments)
-    result, inputs = reader.result, reader.result.record
-    classes = find_classes(inputs.benchmark, inputs.config)
-    if inputs.whose is Provenance.OWN:
-        classes = replace(classes, published="")
+    result, record = reader.result, reader.result.record
+    classes = find_classes(record.benchmark, record.config)
+    if record.whose is Provenance.OWN:
+        classes = replace(classes, where="")
     items = list_wrong(reader)
     if arguments.people:
-        labels = Sorted(take_back(Path(arguments.people), items, classes.graded).grades, {})
-        by = f"people ({arguments.people})"
+        labels, by = Sorted(take_back(Path(arguments.people), items, classes.graded).grades, {}), "people"
     elif arguments.judge:
-        opened = open_judge(arguments, inputs.benchmark, inputs.config)
+        opened = open_judge(arguments, record.benchmark, record.config)
         with opened as judge, Progress("verdicts", len(items) or 1) as progress:
             judge.on_progress = progress.update
-            labels = sort_by_judge(items, classes, judge)
-            by = f"{judge.model}, our instructions ({classes.prompt_hash})"
+            labels, by = sort_by_judge(items, classes, judge), judge.model
+        grades, reasons = labels.grades, labels.reasons
+        lines = ({"id": each.id, "label": grades.get(each.id), "reason": reasons.get(each.id)} for each in items)
+        write_jsonl(Path(arguments.folder) / _ERRORS, lines)
+        if labels.failed > len(items) * call_policy(arguments).max_failed:
+            counts = ", ".join(f"{n} {reason}" for reason, n in Counter(labels.reasons.values()).items())
+            say(f"INVALID, {labels.failed} of {len(items)} verdicts failed ({counts})")
+            return 3
     else:
         _offer(arguments, classes.graded, items, arguments.n or len(items), classes.classes)
         return 0
     answers = Counter(row["split"] for row in result.items)
-    grid = tabulate_classes(title_of(result), classes, answers, items, labels, call_policy(arguments).max_failed)
-    invalid = any(isinstance(note, Note) and note.level is Level.WARNING for note in grid.notes)
+    table = tabulate_classes(title_of(result), classes, answers, items, labels)
     metric = find_metric([[reader]], None)[0].partition(".")[2]
-    grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_validity([result])]
-    if labels.stopped:
-        grid.notes.append(Note(NoteCode.PARTIAL, {"kind": "stopped", "why": labels.stopped}))
-    print_tables(arguments, [grid])
+    table.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_validity([result])]
+    print_tables(arguments, [table])
     if arguments.judge:
-        path = Path(arguments.folder) / _ERRORS
-        grades, reasons = labels.grades, labels.reasons
-        rows = ({"id": each.id, "label": grades.get(each.id), "reason": reasons.get(each.id)} for each in items)
-        write_jsonl(path, rows)
-        write("", path)
-    if labels.stopped:
-        say(labels.stopped)
-    return 2 if labels.stopped else 3 if invalid else 0
+        write("", Path(arguments.folder) / _ERRORS)
+    return 0
 
 
 def _offer(
-    arguments: argparse.Namespace, graded: Any, items: Sequence[Any], n: int, meanings: Mapping[str, str] | None = None
+    arguments: argparse.Namespace, graded: Any, items: Any, n: int, meanings: Mapping[str, str] | None = None
 ) -> None:
     """Write a sheet of n items, or label one on a page."""
     from quadrag.judges.corrected import draw_sheet
+    from quadrag.reporting.page.labelling import label_sheet
     from quadrag.sheet import write_sheet
 
     sheet = Path(arguments.out or arguments.page)
@@ -137,23 +130,11 @@ def _offer(
         rows = draw_sheet(items, n, graded, arguments.seed, arguments.labels)
         write_sheet(sheet, rows)
         write(f"{sheet}: {len(rows) - 1} of {len(items)} items", graded.asks)
-        for name, meaning in (meanings or {}).items():
-            write(f"{name}: {meaning}")
+        write(*(f"{name}: {meaning}" for name, meaning in (meanings or {}).items()))
     typed = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
     words = [word for name, value in typed.items() if value is not None for word in (name, value)]
     back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
-        from quadrag.reporting.page.labelling import label_sheet
-
         serve(arguments, label_sheet(sheet, graded, arguments.labels), str(sheet), back)
-        return
-    write(f"Fill in the column label: {graded.spelled}.")
-    write(f"next: {back}")
-
-
-def _read_run(arguments: argparse.Namespace) -> Any:
-    from quadrag.reporting.questions import RunReader
-    from quadrag.run.finished import read_result
-
-    folder = Path(arguments.folder)
-    return RunReader(folder, read_result(folder), arguments.data_dir)
+    else:
+        write(f"Fill in the column label: {graded.spelled}.", f"next: {back}")

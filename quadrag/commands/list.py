@@ -79,9 +79,9 @@ def _describe(benchmark: str) -> Iterator[str]:
     """Yield the lines on a benchmark: what it is and takes, and of each config what it asks and holds."""
     from quadrag import catalogue
     from quadrag.benchmark import load
-    from quadrag.data.card_facts import hub_record
+    from quadrag.data.card_facts import card_facts
 
-    hub, record = hub_record(benchmark), load(benchmark)
+    hub, record = card_facts(benchmark), load(benchmark)
     about = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
     yield from wrap(" ".join(about.split()), _WIDTH)
     yield f"Paper: {record.paper}"
@@ -93,11 +93,13 @@ def _describe(benchmark: str) -> Iterator[str]:
     for name, config in catalogue.configs(benchmark).items():
         yield ""
         yield from wrap(f"{name}: {config.description}", _WIDTH)
-        yield from (f"  {line}" for line in wrap(hub.sentences[name], _WIDTH - 2))
+        yield from (f"  {line}" for line in wrap(hub.sentence(name), _WIDTH - 2))
         asked = not record.corpus or name in record.configs
-        rows = (f"{split} {row.number or 'unknown'}" for split, row in hub.rows[name].items())
+        rows = (
+            f"{split} {known.number if (known := hub.find_rows(name, split)) else 'unknown'}" for split in config.splits
+        )
         yield _hang("rows", ", ".join(rows), 12)
-        yield _hang("language", getattr(config, "language", None) or ", ".join(hub.languages), 12)
+        yield _hang("language", getattr(config, "language", None) or ", ".join(hub.language), 12)
         metrics = _list_metrics(record, name) if asked else ["none, it holds no questions"]
         yield _hang("metrics", ", ".join(metrics), 12)
 

@@ -27,18 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag import catalogue
-    from quadrag.data.prepare import find_source, prepare
+    from quadrag.data.prepare import prepare
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
     done = prepare(benchmark, arguments.config, arguments.data_dir, lambda name: write(f"building {name}"))
     for name, rows in done.built.items():
         write(f"{name}: {', '.join(f'{split} {count}' for split, count in rows.items())}")
-    for name, files in done.partial.items():
-        write(f"{name}: built without {', '.join(files)}")
     for name, files in done.lacking.items():
-        write(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}")
-        if before := find_source(benchmark, name):
-            write(f"  its bare name still loads what was prepared before, from: {before.text}")
+        write(f"{name}: {'built without' if name in done.built else 'not built, it lacks'} {', '.join(files)}")
     write("metrics: " + ", ".join(done.metrics))
     name, rows = next(iter(done.built.items()))
     write(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")')

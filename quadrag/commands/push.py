@@ -42,19 +42,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.hub.push import plan_push, push
-    from quadrag.reporting.hub import plan_results, push_results
+    from quadrag.hub.results import plan_results, push_results
 
     results = arguments.results is not None  # given, even where it came out empty
     if results != bool(arguments.run) or (results and (arguments.benchmark or arguments.metric)):
         raise QuadragError("--results MODEL and --run DIR go together, and without --benchmark and --metric")
     if results:
-        plan = plan_results(arguments.org, arguments.results, arguments.run, arguments.accept_data, arguments.source)
-        for line in plan.left_out:
-            remark(f"left out: {line}")
+        model, how = arguments.results, (arguments.accept_data, arguments.source)
+        files = plan_results(arguments.org, model, arguments.run, *how)
         if arguments.yes:
-            write(push_results(plan) or "the results stand there already; nothing to do")
+            write(push_results(model, files) or "the results stand there already; nothing to do")
             return
-        for path, text in plan.files.items():
+        for path, text in files.items():
             write(path, text)
     else:
         org, given = arguments.org, (arguments.benchmark, arguments.metric, arguments.data_dir)

@@ -88,7 +88,7 @@ def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least
 
 def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> None:
     """Print the tables of the runs, and write the page."""
-    from quadrag.audit.finding import read_findings
+    from quadrag.audit import read_findings
     from quadrag.reporting.all import compare_all, tabulate_all
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.summary import show_runs

@@ -133,7 +133,8 @@ def _score_files(
         with open_models(spec, policy) as models:
             models.dead_judge = dead
             results.append(run(spec, policy, replace(models, system=AnswersFile(file, spec)), folder))
-        dead = results[-1].stopped if results[-1].record.dead_judge else dead
+        record = results[-1].record
+        dead = record.stopped["params"] if record.dead_judge and record.stopped else dead
     return results
 
 

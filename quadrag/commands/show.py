@@ -88,7 +88,5 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _list_ids(items: Sequence[Any], limit: int | None) -> str:
-    from quadrag.chat.keys import known_keys
-
-    ids = dict.fromkeys(known_keys().hide(info.question.id) for info in items)
+    ids = dict.fromkeys(info.question.id for info in items)
     return "".join(f"{ident}\n" for ident in list(ids)[:limit])

@@ -1,49 +1,67 @@
 """Questions put to a model, and what comes back read: JSON, whatever stands around it.
 
 Models put their JSON in fences, think aloud before it, or answer in the wrong form. What cannot be read is asked for
-once more; after that the row is let go. Nothing that a model says is taken as read: every field is held against its
-type here, and against the source in `held`.
+once more; after that the row is let go. What a model says is held against its type here, and against the source in
+`checks`.
 """
 
 import json
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections import abc
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.reading import parse_json, parse_yaml
 
-from .steps import Ask, Drop
+from .steps import Rejected, Request
 
 TRIES = 2
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 _LONGEST = 200_000  # characters of a reply that is read
-Read = TypeVar("Read")
 
 
-def load_prompts(room: Path) -> dict[str, Any]:
-    """Read the prompts of a recipe: ``prompts.yaml``, by step a text, or the texts in ``zh`` and ``en``."""
-    path = room / "prompts.yaml"
+@cache
+def load_prompts(path: Path) -> dict[str, Any]:
+    """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
     prompts: dict[str, Any] = parse_yaml(path.read_bytes(), path, "prompts by step and language")
     return prompts
 
 
-def ask(prompt: str, slots: Mapping[str, str], read: Callable[[Any], Read]) -> Generator[Ask, str, Read]:
-    """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Drop`.
+def ask(
+    prompt: Mapping[str, Any], language: str, slots: Mapping[str, str], read: Callable[[Any], Any] | None = None
+) -> abc.Generator[Request, str, Any]:
+    """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
 
-    Each ``{name}`` in the prompt is a slot. `read` makes of the JSON what is wanted; it raises `KeyError`, `TypeError`
-    or `ValueError` where it is not of the form that was asked for.
+    Args:
+        prompt: its text in each language, in which each ``{name}`` is a slot. Its `fields` say what is wanted by name:
+            ``text``, ``texts`` or ``flag``. Where `unless` names one that is null or false, the row is let go for the
+            reason `otherwise`.
+        language: the one to ask in.
+        slots: what they are filled with.
+        read: makes of the JSON what is wanted, where that is no fields; it raises `KeyError`, `TypeError` or
+            `ValueError` where it is not of the form that was asked for.
     """
-    chat = [{"role": "user", "content": fill(prompt, slots)}]
+    chat = [{"role": "user", "content": fill(prompt[language], slots)}]
     for sample in range(TRIES):
-        reply = yield Ask(chat, sample)
+        reply = yield Request(chat, sample)
         try:
-            return read(find_json(reply))
+            found = find_json(reply)
+            nothing = "unless" in prompt and found[prompt["unless"]] in (None, False)
+            made = read(found) if read else None if nothing else _read_fields(prompt["fields"], found)
         except (KeyError, TypeError, ValueError, QuadragError):
             continue
-    raise Drop("unreadable reply")
+        if nothing:
+            raise Rejected(prompt["otherwise"])
+        return made
+    raise Rejected("unreadable reply")
+
+
+def _read_fields(fields: Mapping[str, str], found: Any) -> dict[str, Any]:
+    return {name: _READERS[kind](found[name]) for name, kind in fields.items()}
 
 
 def find_json(reply: str) -> Any:
@@ -55,14 +73,14 @@ def find_json(reply: str) -> Any:
     for text in reversed(_FENCE.findall(reply)):
         if text.strip()[:1] in ("{", "["):
             return parse_json(text, "the reply")
-    start = min((at for at in map(reply.find, "{[") if at >= 0), default=-1)
-    if start < 0:
+    start = re.search(r"[{\[]", reply)
+    if start is None:
         raise ValueError("no JSON")
     try:
-        _, end = json.JSONDecoder().raw_decode(reply[start:])
+        _, end = json.JSONDecoder().raw_decode(reply, start.start())
     except RecursionError:
         raise ValueError("nested too deep") from None
-    return parse_json(reply[start : start + end], "the reply")
+    return parse_json(reply[start.start() : end], "the reply")
 
 
 def text_of(value: Any) -> str:
@@ -76,7 +94,16 @@ def text_of(value: Any) -> str:
 
 def texts_of(value: Any) -> list[str]:
     """Return a list of texts, at least one; a single text is a list of one. Errors as of `text_of`."""
-    found = [text_of(one) for one in (value if isinstance(value, list) else [value])]
-    if not found:
+    texts = [text_of(text) for text in (value if isinstance(value, list) else [value])]
+    if not texts:
         raise ValueError("an empty list")
-    return found
+    return texts
+
+
+def _flag_of(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"a {type(value).__name__}")
+    return value
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {"text": text_of, "texts": texts_of, "flag": _flag_of}

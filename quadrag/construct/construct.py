@@ -9,7 +9,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,140 +21,127 @@ from quadrag.reading import parse_json
 from quadrag.records import dumps, write_text
 
 from . import recipe as recipes
-from .account import make_card
-from .documents import fitting, read_documents, without_copies
-from .personal import without_personal_data
-from .recipe import Given, Recipe
-from .steps import Each, Maker, Row, Stage, Step, Whole, run_steps
+from .documents import fitting, read_documents, reject_copies
+from .personal import reject_personal_data
+from .recipe import Order, Recipe
+from .steps import Generator, Row, Step, run_steps
+from .summary import make_card
 
 STAGES = "stages"
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is to be made of what."""
-
-    recipe: str  # a benchmark's name
-    documents: Path  # folder of one's own documents
-    out: Path  # folder of the dataset
-    model: str  # what makes it, as the card names it
-    limit: int | None = None  # how many documents questions are made from, drawn by the seed; all of them when None
-    seed: int = 2333
-    topics: Path | None = None
-    table: Path | None = None
-    templates: Path | None = None
-    licence: str | None = None  # of the documents, for the card
+FILES = ("topics", "table", "templates")  # that some recipes take
 
 
 @dataclass
 class Made:
     """What was made: how many questions by ``CONFIG/SPLIT``, what each step kept, and why it stopped early, if so."""
 
-    splits: dict[str, int] = field(default_factory=dict)
-    stages: list[Stage] = field(default_factory=list)
-    stopped: str | None = None
+    splits: dict[str, int]
+    stages: list[Row]
+    stopped: str | None
 
 
-def construct(request: Request, maker: Maker) -> Made:
+def construct(order: Order, generator: Generator) -> Made:
     """Make a dataset."""
-    recipe = recipes.load(request.recipe)
-    for name in ("topics", "table", "templates"):
-        if getattr(request, name) is not None and name not in recipe.takes:
-            raise QuadragError(f"--{name} does nothing for {request.recipe}; leave it out")
-    given = Given([], request.seed, request.topics, request.table, request.templates)
+    recipe = recipes.load(order.recipe)
+    idle = [*(name for name in FILES if name not in recipe.takes), *(["limit"] if recipe.begin else [])]
+    if typed := [name for name in idle if getattr(order, name) is not None]:
+        raise QuadragError(f"--{typed[0]} does nothing for {order.recipe}; leave it out")
     # What a recipe begins with is read before anything is written: a fault in it leaves no folder behind.
-    own = recipe.begin(given) if recipe.begin else None
-    if own is not None and request.limit is not None:
-        raise QuadragError(f"--limit does nothing for {request.recipe}; leave it out")
-    documents = read_documents(request.documents)
+    begin = recipe.begin(order) if recipe.begin else None
+    documents = read_documents(order.documents)
     cleaning = clean(recipe)
-    claim = {**_describe(request), "documents": {"n": len(documents), "sha256": _sum(documents)}}
-    _claim(request.out, claim)
-    stages = request.out / STAGES
+    claim = {**_describe(order), "documents": {"n": len(documents), "sha256": _sum(documents)}}
+    _claim(order.out, claim)
+    stages = order.out / STAGES
     for old in stages.glob("[0-9][0-9]-*.jsonl"):
         old.unlink()
-    corpus, cleaned = run_steps(cleaning, documents, maker, stages)
-    given = replace(given, corpus=corpus)
-    begin = _draw(given, request.limit) if own is None else own
-    rows, made = run_steps(recipe.steps(given), begin, maker, stages, first=len(cleaning) + 1)
-    result = Made(recipe.write(rows, given, request.out), [*cleaned, *made], maker.stopped)
-    steps = [stage.as_row() for stage in result.stages]
-    record = _write(request.out, {**claim, "splits": result.splits, "steps": steps, "stopped": result.stopped})
+    corpus, cleaned = run_steps(cleaning, documents, generator, stages)
+    order = replace(order, corpus=corpus)
+    first = _draw(order) if begin is None else begin
+    rows, made = run_steps(recipe.steps(order), first, generator, stages, len(cleaning) + 1)
+    result = Made(recipe.write(rows, order, order.out), [*cleaned, *made], generator.stopped)
+    record = {**claim, "splits": result.splits, "steps": result.stages, "stopped": result.stopped}
+    record = write_record(order.out, {**record, "quadrag": quadrag.__version__})
     if not result.splits:
-        raise QuadragError(f"no question came of {len(documents)} documents; {request.out / STAGES} says why, by step")
+        raise QuadragError(f"no question came of {len(documents)} documents; {stages} says why, by step")
     languages = sorted({row["language"] for row in corpus})
-    write_text(request.out / "README.md", make_card(record, languages, recipe.by_rule))
+    write_text(order.out / "README.md", make_card(record, languages, recipe.by_rule))
     return result
 
 
-def estimate(request: Request) -> tuple[list[Stage], int, dict[str, int]]:
-    """Say what making a dataset would take, from the documents alone; nothing is asked or written.
+def estimate(order: Order) -> tuple[list[Row], int, dict[str, int]]:
+    """Return what making a dataset would take, from the documents alone; nothing is asked or written.
 
-    Returns what became of the documents before any question is made, how many rows questions are made from, and how
-    often each step asks a model at most.
+    That is what became of the documents before any question is made, how many rows questions are made from, and how
+    often each step asks a model at most: once for each row.
     """
-    recipe = recipes.load(request.recipe)
+    recipe = recipes.load(order.recipe)
     with tempfile.TemporaryDirectory(prefix="quadrag-construct-") as aside:
-        corpus, stages = run_steps(clean(recipe), read_documents(request.documents), Maker(), Path(aside))
-    given = Given(corpus, request.seed, request.topics, request.table, request.templates)
-    begin = list(recipe.begin(given)) if recipe.begin else _draw(given, request.limit)
+        corpus, stages = run_steps(clean(recipe), read_documents(order.documents), Generator(), Path(aside))
+    order = replace(order, corpus=corpus)
+    begin = recipe.begin(order) if recipe.begin else _draw(order)
     rows, requests = len(begin), {}
-    for step in recipe.steps(given):
-        if isinstance(step, Each):
-            if step.asks:
-                requests[step.name] = step.asks * (1 if step.once else rows)
-            rows *= step.makes
+    for step in recipe.steps(order):
+        if step.requests:
+            requests[step.name] = step.requests * (1 if step.once else rows)
+        rows *= step.makes
     return stages, len(begin), requests
 
 
 def clean(recipe: Recipe) -> list[Step]:
     """Return the steps that every recipe begins with: what is let go in them serves no question and no search."""
     return [
-        Each("personal", without_personal_data),  # first: what is let go here stands in no file
-        Whole("copies", without_copies),
-        Each("fitting", fitting(recipe.least, recipe.most, recipe.languages)),
+        Step("personal", reject_personal_data),  # first: what is let go here stands in no file
+        Step("copies", reject_copies, together=True),
+        Step("fitting", fitting(recipe.least, recipe.most, recipe.languages)),
     ]
 
 
-def _draw(given: Given, limit: int | None) -> list[Row]:
-    if limit is None or limit >= len(given.corpus):
-        return list(given.corpus)
-    return [given.corpus[at] for at in sorted(given.draw("documents").sample(range(len(given.corpus)), limit))]
+def _draw(order: Order) -> Sequence[Row]:
+    if order.limit is None or order.limit >= len(order.corpus):
+        return order.corpus
+    places = order.draw("documents").sample(range(len(order.corpus)), order.limit)
+    return [order.corpus[at] for at in sorted(places)]
 
 
-def _describe(request: Request) -> dict[str, Any]:
-    plain = {name: value for name, value in asdict(request).items() if name not in ("documents", "out")}
-    return {name: _name(value) if isinstance(value, Path) else value for name, value in plain.items()}
-
-
-def _name(path: Path) -> dict[str, str]:
+def _describe(order: Order) -> dict[str, Any]:
+    values = {name: value for name, value in asdict(order).items() if name not in ("documents", "out", "corpus")}
     try:
-        return {"file": path.name, "sha256": sha256(path)}
+        files = {name: {"file": values[name].name, "sha256": sha256(values[name])} for name in FILES if values[name]}
     except OSError as error:
-        raise QuadragError(f"cannot read {path} ({error.strerror}); give another file") from None
+        raise QuadragError(f"cannot read {error.filename} ({error.strerror}); give another file") from None
+    return {**values, **files}
 
 
 def _sum(documents: Sequence[Row]) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for row in documents:
-        found.update(f"{dumps(row)}\n".encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+        digest.update(f"{dumps(row)}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _claim(out: Path, claim: Mapping[str, Any]) -> None:
+    """Take a folder for a dataset; QuadragError where it holds another one, or something else."""
     record = out / OWN_RECORD
     if record.is_file():
-        before = parse_json(record.read_bytes(), record)
-        other = [name for name in claim if not isinstance(before, dict) or before.get(name) != claim[name]]
-        if other:
+        before = read_record(out)
+        if other := [name for name in claim if before.get(name) != claim[name]]:
             raise QuadragError(f"{out} holds a dataset made otherwise ({', '.join(other)}); give another --out")
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise QuadragError(f"{out} holds something else; give a new folder with --out")
     else:
-        _write(out, {**claim, "splits": {}})
+        write_record(out, {**claim, "splits": {}, "quadrag": quadrag.__version__})
 
 
-def _write(out: Path, record: Mapping[str, Any]) -> dict[str, Any]:
-    whole = {**record, "quadrag": quadrag.__version__}
-    write_text(out / OWN_RECORD, f"{json.dumps(whole, ensure_ascii=False, indent=1)}\n")
-    return whole
+def read_record(dataset: Path) -> dict[str, Any]:
+    """Read what a dataset says of how it was made."""
+    path = dataset / OWN_RECORD
+    if not path.is_file():
+        raise QuadragError(f"{dataset} has no {OWN_RECORD}; expected a dataset that quadrag construct made")
+    return dict(parse_json(path.read_bytes(), path))
+
+
+def write_record(dataset: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """Write what `read_record` reads, and return it."""
+    write_text(dataset / OWN_RECORD, f"{json.dumps(record, ensure_ascii=False, indent=1)}\n")
+    return record

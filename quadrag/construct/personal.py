@@ -7,11 +7,9 @@ Names of private persons no rule can tell from others; the prompts tell the mode
 """
 
 import re
-from collections.abc import Iterator
 from datetime import date
-from typing import NamedTuple
 
-from .steps import Row
+from .steps import Rejected, Row
 
 _NARROW = {0xFF01 + at: 0x21 + at for at in range(94)}  # full width to half
 _ALONE = r"(?<![0-9A-Za-z/=_.-])", r"(?![0-9A-Za-z/_-])"  # neither part of a longer number nor of a web address
@@ -31,49 +29,25 @@ _ENGLISH_ADDRESS = re.compile(
     r"(?:[A-Z][a-z]+ ?){1,3},? (?:[A-Z]{2}(?:,? \d{5}(?:-\d{4})?)?|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\b"
 )
 _AMOUNT = re.compile(r"\s*(?:[万亿千百]|元|美元|人|%|％)")
-_AROUND = 12  # characters shown on either side of what was found
 
 
-class Found(NamedTuple):
-    """A place in a text, and what stands there."""
-
-    kind: str
-    start: int
-    end: int
-
-
-def find_personal(text: str, language: str) -> list[Found]:
-    """Return the personal data of a text, in any width of characters, in its order."""
+def find_personal(text: str, language: str) -> list[str]:
+    """Return the kinds of personal data in a text, in any width of characters: one for each place."""
     plain = text.translate(_NARROW)
-    found = [Found("identity number", *one.span()) for one in _IDENTITY.finditer(plain) if _is_identity(one.group())]
-    found += [Found("bank card", *one.span()) for one in _CARD.finditer(plain) if _is_card(one.group())]
-    found += [Found("telephone", *span) for span in _telephones(plain, language)]
-    found += [Found("mail address", *one.span()) for one in _MAIL.finditer(plain)]
+    kinds = ["identity number" for match in _IDENTITY.finditer(plain) if _is_identity(match.group())]
+    kinds += ["bank card" for match in _CARD.finditer(plain) if _is_card(match.group())]
+    kinds += ["telephone"] * _count_telephones(plain, language)
+    kinds += ["mail address" for _ in _MAIL.finditer(plain)]
     for form in (_CHINESE_ADDRESS, _ENGLISH_ADDRESS):
-        found += [Found("postal address", *one.span()) for one in form.finditer(plain)]
-    return sorted(found, key=lambda one: (one.start, one.end))
+        kinds += ["postal address" for _ in form.finditer(plain)]
+    return kinds
 
 
-def without_personal_data(row: Row) -> list[Row]:
-    """Let a document go that holds personal data, with the places where it does, masked."""
-    text = f"{row['title']}\n{row['text']}"
-    found = find_personal(text, row["language"])
-    if not found:
-        return [row]
-    masked = _mask(text, found)
-    places = [
-        {"kind": one.kind, "place": " ".join(masked[max(0, one.start - _AROUND) : one.end + _AROUND].split())}
-        for one in found
-    ]
-    return [{"id": row["id"], "dropped": " and ".join(sorted({one.kind for one in found})), "found": places}]
-
-
-def _mask(text: str, found: list[Found]) -> str:
-    letters = list(text)
-    for one in found:
-        for at in range(one.start + 2, one.end - 2):
-            letters[at] = "*"
-    return "".join(letters)
+def reject_personal_data(row: Row) -> list[Row]:
+    """Let a document go that holds personal data."""
+    if kinds := find_personal(f"{row['title']}\n{row['text']}", row["language"]):
+        raise Rejected(" and ".join(sorted(set(kinds))))
+    return [row]
 
 
 def _is_identity(number: str) -> bool:
@@ -91,20 +65,21 @@ def _is_card(written: str) -> bool:
     return sum(doubled) % 10 == 0 and _ISSUERS.fullmatch("".join(map(str, digits))) is not None
 
 
-def _telephones(text: str, language: str) -> Iterator[tuple[int, int]]:
+def _count_telephones(text: str, language: str) -> int:
     import phonenumbers
     from phonenumbers import Leniency, PhoneNumberMatcher, PhoneNumberType
 
     chinese = language == "zh"
     kinds = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
     leniency = Leniency.VALID if chinese else Leniency.STRICT_GROUPING
-    for one in PhoneNumberMatcher(text, "CN" if chinese else "US", leniency):
-        kind = phonenumbers.number_type(one.number)
-        digits = "".join(filter(str.isdigit, one.raw_string))
+    count = 0
+    for match in PhoneNumberMatcher(text, "CN" if chinese else "US", leniency):
+        kind = phonenumbers.number_type(match.number)
+        digits = "".join(filter(str.isdigit, match.raw_string))
         # Dialled with 0 or a country's code before it, mobiles in China as they are; else it is an amount or a code.
         if chinese:
-            dialled = kind == PhoneNumberType.MOBILE or digits.startswith(("0", "86")) or "+" in one.raw_string
+            dialled = kind == PhoneNumberType.MOBILE or digits.startswith(("0", "86")) or "+" in match.raw_string
         else:
-            dialled = not one.raw_string.isdigit()
-        if kind in kinds and dialled and not _AMOUNT.match(text, one.end):
-            yield one.start, one.end
+            dialled = not match.raw_string.isdigit()
+        count += kind in kinds and dialled and not _AMOUNT.match(text, match.end)
+    return count

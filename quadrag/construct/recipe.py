@@ -1,64 +1,102 @@
-"""What a recipe is: which documents it takes, its steps, and how what came of them is written as upstream's files."""
+"""What a recipe is: which documents it takes, its steps, how what came of them is written, and how people review it."""
 
+import hashlib
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 from quadrag import catalogue
-from quadrag.errors import unknown_name
+from quadrag.errors import QuadragError
+from quadrag.records import dumps
 
 from .steps import Row, Step
 
+Value = str | list[str]
+
 
 @dataclass(frozen=True)
-class Given:
-    """What a recipe works on."""
+class Order:
+    """What is to be made of what."""
 
-    # the documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``. None of them is there yet
-    # for `Recipe.begin`
-    corpus: Sequence[Row]
+    recipe: str  # a benchmark's name
+    documents: Path  # folder of one's own documents
+    out: Path  # folder of the dataset
+    model: str  # what makes it, as the card names it
+    limit: int | None = None  # how many documents questions are made from, drawn by the seed; all of them when None
     seed: int = 2333  # of every draw
-    topics: Path | None = None  # the user's own topics, of a recipe that has topics
+    topics: Path | None = None  # the user's own, of a recipe that has topics
     table: Path | None = None  # of a recipe that reads a table
     templates: Path | None = None  # likewise
+    licence: str | None = None  # of the documents, for the card
+    # The documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``; none yet for `begin`.
+    corpus: Sequence[Row] = ()
 
     def draw(self, what: str) -> random.Random:
         """Return the generator of a named draw, which no other draw disturbs."""
         return random.Random(f"{self.seed}:{what}")
 
 
+class Item(NamedTuple):
+    """A made question, as people see it."""
+
+    cell: str  # the config, or the cell of a matrix, that it belongs to
+    fields: Mapping[str, Value]  # what is shown and may be corrected, by name
+    marks: Sequence[str]  # the answers, which are marked in the passages
+    passages: Sequence[str]  # what the fields are held against
+    source: str  # the document, as far as the dataset names it
+    line: Any  # as upstream's file has it
+    kept: Any = None  # what else the recipe needs to hold a correction against its source
+
+    @property
+    def id(self) -> str:
+        """A name made of its content: a grade counts for what its annotator saw, and for nothing else."""
+        return hashlib.sha256(dumps([self.cell, self.line]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe."""
+    """A recipe.
 
-    languages: Sequence[str]  # of the documents that it takes
-    least: int  # characters of a document at least
-    most: int  # and at most
-    # what is done, in order; it begins with the documents that questions are made from, or with the rows of `begin`
-    steps: Callable[[Given], Sequence[Step]]
-    # write the last step's rows as upstream's files into a folder; returns how many questions each split of each config
-    # has, by ``CONFIG/SPLIT``. Nothing is written of a split without questions
-    write: Callable[[Sequence[Row], Given, Path], dict[str, int]]
-    # the first rows, of a recipe that does not begin with documents
-    begin: Callable[[Given], Sequence[Row]] | None = None
-    takes: Sequence[str] = ()  # which of `Given`'s further files it takes: ``topics``, ``table``, ``templates``
-    by_rule: str = ""  # of a recipe that asks no model, how its questions are made, for the account and the card
+    Attributes:
+        languages: of the documents that it takes.
+        least: characters of a document at least.
+        most: and at most.
+        steps: what is done, in order; it begins with the documents that questions are made from, or what `begin` gives.
+        write: writes the last step's rows as upstream's files into a folder; returns how many questions each split of
+            each config has, by ``CONFIG/SPLIT``. Nothing is written of a split without questions.
+        asks: what an annotator asks before giving a grade, by language.
+        items: the questions of a dataset.
+        correct: returns the line of an item with some fields corrected, held against its source; `Rejected` says what
+            is wrong.
+        write_passed: writes the items that people passed, each with its line, from a dataset into a new folder, as
+            `write` does.
+        begin: the first rows, of a recipe that does not begin with documents.
+        takes: which of the further files of an `Order` it takes.
+        by_rule: of a recipe that asks no model, how its questions are made, for the summary and the card.
+        human: the folder in the dataset where what people passed goes.
+    """
 
-
-def known() -> list[str]:
-    """List the benchmarks that have a recipe."""
-    return [name for name in catalogue.benchmarks() if _module(name) is not None]
-
-
-def _module(name: str) -> ModuleType | None:
-    return catalogue.module_beside(name, "construct.recipe")
+    languages: Sequence[str]
+    least: int
+    most: int
+    steps: Callable[[Order], Sequence[Step]]
+    write: Callable[[Sequence[Row], Order, Path], dict[str, int]]
+    asks: Mapping[str, Sequence[str]]
+    items: Callable[[Path], Iterable[Item]]
+    correct: Callable[[Item, Mapping[str, Value]], Any]
+    write_passed: Callable[[Sequence[tuple[Item, Any]], Path, Path], dict[str, int]]
+    begin: Callable[[Order], Sequence[Row]] | None = None
+    takes: Sequence[str] = ()
+    by_rule: str = ""
+    human: str = "human"
 
 
 def load(name: str) -> Recipe:
-    """Return a recipe by its benchmark's name."""
-    if name not in known():
-        raise unknown_name("recipe", name, known())
-    return cast(Recipe, _module(name).RECIPE)
+    """Return the recipe of a benchmark, which lies beside its record; QuadragError where it has none."""
+    catalogue.benchmark_name(name)
+    module = catalogue.module_beside(name, "construct")
+    if module is None:
+        raise QuadragError(f"{name} has no recipe; expected a benchmark with a module construct")
+    return cast(Recipe, module.RECIPE)

@@ -20,7 +20,7 @@ from quadrag import catalogue
 from quadrag.provenance import Provenance, Source
 from quadrag.records import Question
 
-from .card_facts import hub_record
+from .card_facts import card_facts
 
 _LIKE = 2  # times as heavy, or as light, as its share of the rows a part of a file may be
 
@@ -35,7 +35,7 @@ def know_rows(source: Source, config: Any, split: str, questions: Sequence[Quest
     if not questions:
         return source
     whose, number = source.provenance, len(questions)
-    counted = hub_record(questions[0].benchmark).rows[config.name].get(split)  # none of a split that an option makes
+    counted = card_facts(questions[0].benchmark).find_rows(config.name, split)
     whole = counted.number if counted else None
     if source.other:
         shares = [share for name, (_, share) in source.other.items() if name in config.files_of(split)]

@@ -1,13 +1,10 @@
 """From a benchmark's name to its builder with files behind it, and to its rows.
 
 The order is: the folder the user names; what `quadrag prepare` has built; the upstream files, fetched and verified.
-Rows are read through the builder itself, so no Hub is ever asked. A folder may be partial: what a split needs, and
-what keeps it from being built, the benchmark's script says (`files_of`, `lacking`, `locate`).
+Rows are read through the builder itself, so no Hub is ever asked. A folder may be partial.
 """
 
-import copy
 import hashlib
-import inspect
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -16,14 +13,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from quadrag import catalogue
+from quadrag.data import files
+from quadrag.data.prepare import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.provenance import Source
-
-from . import files
-from .files import point_to
-from .prepare import find_prepared, splits_of
-
-__all__ = ["SAMPLE", "point_to"]
 
 SAMPLE = files.SAMPLE
 
@@ -37,11 +30,14 @@ def open_builder(
 ) -> tuple[Any, Source]:
     """Make the builder of a config, ready to be read, and say where its rows come from.
 
+    Its `files` are those of each split that is there, and where it reads a prepared config, `built` is the folder of
+    that, else None, and `counts` are the rows of each split.
+
     Args:
         benchmark: its name.
         config: its config's name.
         data_dir: folder of upstream files, the word ``sample`` for the bundled sample, or None.
-        options: builder options, such as RGB's ``noise_ratio``.
+        options: builder options, such as a benchmark's share of noise.
         split: the one split to be read, whose files alone are then asked for; None for all that can be built.
     """
     options = dict(options or {})
@@ -56,23 +52,18 @@ def open_builder(
         raise QuadragError(f"{benchmark} {config}: {error}") from None
     if split is not None:
         check_split(builder, split)
+    builder.built, builder.counts = None, {}
     ready = find_prepared(benchmark, config, split) if data_dir is None and not options else None
     if ready is not None:
-        builder.built, source = ready
-        point_to(builder, None, split)
+        builder.built, source, builder.counts = ready
+        builder.files = {name: {} for name in builder.counts if split in (None, name)}
         return builder, source
-    if data_dir is None:
-        point_to(builder, files.fetch_files(benchmark, builder.config, split), split)
-        return builder, files.describe_fetched(benchmark, builder.config, split)
-    folder = str(files.sample_dir(benchmark)) if data_dir == SAMPLE else data_dir
-    found, lacking = files.locate_files(benchmark, builder.config, folder, split)
-    if all(lacking.values()):
-        what = ", ".join(files.list_once(lacking))
-        raise QuadragError(f"{folder} lacks {what}, which {benchmark} {config} needs")
-    point_to(builder, Path(folder).expanduser(), split)
-    return builder, files.SAMPLE_SOURCE if data_dir == SAMPLE else files.describe(
-        benchmark, builder.config, data_dir, found
-    )
+    place = files.find_place(benchmark, builder.config, data_dir, split)
+    if not place.files:
+        what = ", ".join(files.list_once(place.lacking))
+        raise QuadragError(f"{place.folder} lacks {what}, which {benchmark} {config} needs")
+    builder.files = place.files
+    return builder, place.source
 
 
 @cache
@@ -81,25 +72,17 @@ def _own_folder() -> TemporaryDirectory[str]:
 
 
 def make_builder(benchmark: str, config: str, **options: Any) -> Any:
-    """Make a builder of a config, whose `built` is the folder of a prepared config that it is to read, or None.
+    """Make a builder of a config.
 
     `datasets` locks the place of what a builder may build; the caches may be such that can only be read.
     """
     cls = catalogue.builder_class(benchmark)
-    builder = cls(config_name=config, dataset_name=benchmark, cache_dir=_own_folder().name, **options)
-    builder.built = None
-    return builder
+    return cls(config_name=config, dataset_name=benchmark, cache_dir=_own_folder().name, **options)
 
 
 def splits(builder: Any) -> list[str]:
     """Return the names of a config's splits that can be read, in the script's order."""
-    config = builder.config
-    if config.data_dir is None:
-        there = [*splits_of(builder.built)]
-    else:
-        _, lacking = files.locate_files(builder.dataset_name, config, config.data_dir)
-        there = [split for split, missing in lacking.items() if not missing]
-    return [split for split in config.splits if split in there and config.only in (None, split)]
+    return [split for split in builder.config.splits if split in builder.files]
 
 
 def check_split(builder: Any, split: str) -> str:
@@ -113,22 +96,23 @@ def check_split(builder: Any, split: str) -> str:
 def rows(builder: Any, split: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a split, from the prepared cache or straight from the upstream files."""
     check_split(builder, split)
+    if split not in builder.files:
+        raise QuadragError(f"{builder.config.name} has {', '.join(builder.files)} alone here, not {split}")
     with files.script_errors():
-        if builder.config.data_dir is None:
-            if split not in splits(builder):
-                there = ", ".join(splits(builder))
-                raise QuadragError(f"{builder.config.name} was prepared with {there} alone, not {split}")
+        if builder.built is not None:
             for shards in (f"{split}.arrow", f"{split}-*-of-*.arrow"):
                 for file in sorted(builder.built.glob(f"{builder.dataset_name}-{shards}")):
                     yield from _read_arrow(file)
         else:
-            yield from (row for _, row in builder._generate_examples(**_arguments(builder, split)))
+            # Not `as_streaming_dataset`: `datasets` 3.6 takes half a millisecond for a row, 30 s for a large corpus.
+            paths = {name: str(path) for name, path in builder.files[split].items()}
+            yield from (row for _, row in builder._generate_examples(split, paths))
 
 
 def _read_arrow(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of an Arrow file, in memory as many at once as were written at once.
 
-    Not through `Dataset`: it maps the file, and what has been read of CRAG's gigabytes would count as memory used.
+    Not through `Dataset`: it maps the file, and what has been read of gigabytes would count as memory used.
     """
     import pyarrow as pa
 
@@ -137,38 +121,18 @@ def _read_arrow(path: Path) -> Iterator[dict[str, Any]]:
             yield from batch.to_pylist()
 
 
-def _arguments(builder: Any, split: str) -> dict[str, Any]:
-    """Ask the script what it generates a split from, and for that split alone: another's files may be broken.
-
-    Not `as_streaming_dataset`: `datasets` 3.6 takes half a millisecond for a row, 30 s for CRUD-RAG's corpus.
-    """
-    whole = builder.config
-    builder.config = copy.copy(whole)
-    builder.config.only = split
-    try:
-        generators = {generator.name: generator for generator in builder._split_generators(None)}
-    finally:
-        builder.config = whole
-    return dict(generators[split].gen_kwargs)
-
-
 def fingerprint(builder: Any) -> str:
     """Identify the rows of a builder by script, files and options: the 64 digits of a prepared config's folder."""
-    config, benchmark = builder.config, builder.dataset_name
-    if config.data_dir is None:
+    if builder.built is not None:
         return str(builder.built.name)
-    found, _ = files.locate_files(benchmark, config, config.data_dir)
-    plain = files.digest({"script": catalogue.benchmarks()[benchmark], **found})
-    # A file named by an option is among those found where it decides rows, and its place decides nothing.
-    own = files.own_files(config)
-    options = {
-        name: (getattr(config, name), default) for name, default in options_of(config).items() if name not in own
-    }
-    changed = {name: value for name, (value, default) in options.items() if value != default}
+    config = builder.config
+    plain = files.identify(builder.dataset_name, files.join_files(builder.files))
+    # A file named by an option is among the files where it decides rows, and its place decides nothing.
+    options = {name: default for name, default in options_of(config).items() if name not in config.named}
+    changed = {name: value for name in options if (value := getattr(config, name)) != options[name]}
     return hashlib.sha256(json.dumps([plain, changed], sort_keys=True).encode()).hexdigest() if changed else plain
 
 
 def options_of(config: Any) -> dict[str, Any]:
     """Map the names of a config's own options to their defaults."""
-    own = inspect.signature(type(config).__init__).parameters.values()
-    return {one.name: one.default for one in own if one.kind is one.KEYWORD_ONLY}
+    return dict(config.OPTIONS)

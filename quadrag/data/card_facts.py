@@ -1,171 +1,109 @@
-"""What is told of a benchmark on the Hub beside what its builder knows: `hub_cards/NAME.yaml`, as one typed record.
+"""The facts of a benchmark that its dataset script does not know: the key ``quadrag`` in the header of its card.
 
-How many rows there are and who says so, what each column holds, whether the data may be hosted again, which metric
-stands for a task. Not in the builder: its bytes decide what is built anew, and a word changed here changes no row.
+How many rows a split has and who says so, what each column holds, whether the data may be hosted again, which metric
+stands for a task. Not in the script: its bytes decide what is built anew, and a word changed here changes no row.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, one_line
-from quadrag.metric_record import metric_record
-from quadrag.paths import room
 from quadrag.reading import parse_yaml, read_text
 
-from .builders import make_builder
-
-COUNTED = "counted"  # in the upstream file whose size or sum the builder pins
-
-
-class Rows(NamedTuple):
-    """How many rows a split has (None: not known); `source` is ``counted``, where it is from, or why there is none."""
-
-    number: int | None
-    about: bool
-    source: str
+KEY = "quadrag"  # in a card's header, which is no key of the Hub's
+RENDERED = "# Rendered by make cards.\n"  # what a card's header begins with by hand ends here
 
 
-class Family(NamedTuple):
-    """Configs that have the same columns, and what each holds, in the features' order; `like` names a family with them.
-
-    `example` is the config and the split whose first row of the sample is shown.
-    """
-
-    configs: list[str]
-    example: tuple[str, str]
-    holds: dict[str, str]
-    nullable: list[str]
-    like: str | None
+class _Fact(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Headline(NamedTuple):
-    """The metric that stands for some tasks, since one result on the Hub has one value.
+class _OfConfigs(_Fact):
+    configs: tuple[str, ...]  # patterns of names
 
-    `configs` is a pattern of their configs' names; `percent` says whether the paper prints percent.
-    """
+    def holds_for(self, config: str) -> bool:
+        """Whether it is of a config."""
+        return any(fnmatchcase(config, pattern) for pattern in self.configs)
 
-    configs: str
-    splits: list[str]
+
+class Rows(_OfConfigs):
+    """How many rows each split of some configs has; without `splits` all of them."""
+
+    splits: tuple[str, ...] = ()
+    number: int | None = None  # None: not known
+    about: bool = False
+    source: str  # ``counted``, where the number is from, or why there is none
+
+
+class Columns(_OfConfigs):
+    """Configs that have the same columns, and what each of these holds, in the features' order."""
+
+    example: tuple[str, str]  # the config and the split whose first row of the sample the card shows
+    nullable: tuple[str, ...] = ()
+    holds: Mapping[str, str]
+
+
+class Headline(_Fact):
+    """The value that stands for some tasks, since a result on the Hub has one."""
+
+    configs: str  # a pattern of names
+    splits: tuple[str, ...]
     metric: str
     key: str
-    percent: bool
+    unit: Literal["percent", "ratio"]  # in which the paper prints it
 
 
-class NotHosted(NamedTuple):
+class NotHosted(_Fact):
     """Why a benchmark's data are not hosted again, and how one gets them."""
 
     why: str
     how: str
 
 
-class LargeColumns(NamedTuple):
-    """Columns that hold nearly all of the bytes, and what they hold."""
+class CardFacts(_Fact):
+    """All of them."""
 
-    columns: list[str]
-    what: str
+    language: tuple[str, ...]
+    asks: Mapping[str, str] = {}  # by patterns of configs, of which the first that fits counts: what is asked
+    rows: tuple[Rows, ...] = ()
+    columns: Mapping[str, Columns] = {}
+    headlines: tuple[Headline, ...] = ()
+    other_retrievers: bool = True  # whether runs with another than the default retriever answer the same questions
+    not_hosted: NotHosted | None = None
 
+    def sentence(self, config: str) -> str:
+        """Return what the questions of a config ask; "" where nothing says it."""
+        return next((text for pattern, text in self.asks.items() if fnmatchcase(config, pattern)), "")
 
-@dataclass(frozen=True, slots=True)
-class HubRecord:
-    """One file: `sentences` say by config what is asked, `families` are tables of columns by name.
-
-    `other_retrievers` says whether runs with another retriever than the usual answer the same questions, and so have
-    results; `large` is None where no column is so large that a reader would leave it out.
-    """
-
-    languages: list[str]
-    sentences: dict[str, str]
-    rows: dict[str, dict[str, Rows]]
-    families: dict[str, Family]
-    headlines: list[Headline]
-    retriever: str
-    other_retrievers: bool
-    not_hosted: NotHosted | None
-    large: LargeColumns | None
+    def find_rows(self, config: str, split: str) -> Rows | None:
+        """Return what is known of the rows of a split; None of one that an option makes."""
+        known = (rows for rows in self.rows if rows.holds_for(config) and split in (rows.splits or [split]))
+        return next(known, None)
 
 
 @cache
-def hub_record(benchmark: str) -> HubRecord:
-    """Return the record of a benchmark as this installation has it; see `read_record`."""
-    return read_record(benchmark, room("hub_cards"))
+def card_facts(benchmark: str) -> CardFacts:
+    """Return the facts of a benchmark's card."""
+    path = catalogue.card(benchmark)
+    return parse_facts(read_text(path, "a card"), path)
 
 
-def read_record(benchmark: str, folder: Path) -> HubRecord:
-    """Read a benchmark's record, `NAME.yaml` of a folder; it must tell of all that the builder has, and that alone."""
-    configs = catalogue.configs(benchmark)
-    path = folder / f"{benchmark}.yaml"
+def parse_facts(card: str, where: object) -> CardFacts:
+    """Read the facts of a card's text; QuadragError names what in it cannot be used, and its place."""
+    written = card.removeprefix("---\n").partition(RENDERED)[0].partition("---\n")[0]
+    header = parse_yaml(written, where, "the header of a card")
     try:
-        read = parse_yaml(read_text(path), path, "a record as hub_cards/rgb.yaml")
-        return HubRecord(
-            languages=list(read["languages"]),
-            sentences={config: _find_sentence(config, read["sentences"]) for config in configs},
-            rows=_read_rows(configs, read["rows"]),
-            families=_read_families(benchmark, list(configs), read["columns"]),
-            headlines=[_read_headline(entry) for entry in read["headlines"]],
-            retriever=str(read["retriever"]),
-            other_retrievers=bool(read.get("other_retrievers", True)),
-            not_hosted=NotHosted(**read["not_hosted"]) if "not_hosted" in read else None,
-            large=LargeColumns(**read["large"]) if "large" in read else None,
-        )
-    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-        what = f"{type(error).__name__}: {one_line(error)}"
-        raise QuadragError(f"{path} cannot be used ({what}); see hub_cards/rgb.yaml") from None
-
-
-def features(benchmark: str, config: str) -> Mapping[str, Any]:
-    """Return a config's features, by column."""
-    return dict(make_builder(benchmark, config).info.features)
-
-
-def _find_sentence(config: str, entries: Mapping[str, str]) -> str:
-    for pattern, text in entries.items():
-        if fnmatchcase(config, pattern):
-            return text
-    raise ValueError(f"no sentence says what {config} asks")
-
-
-def _read_rows(configs: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Rows]]:
-    found: dict[tuple[str, str], Rows] = {}
-    for entry in entries:
-        number = entry.get("rows", entry.get("about"))
-        rows = Rows(None if number is None else int(number), "about" in entry, entry["source"])
-        found |= {
-            (config, split): rows
-            for config in entry["configs"]
-            for split in entry.get("splits", configs[config].splits)
-        }
-    wanted = [(name, split) for name, config in configs.items() for split in config.splits]
-    if unlike := found.keys() ^ set(wanted):
-        raise ValueError(f"rows of {sorted(unlike)}: expected those of each config and split, and no others")
-    return {name: {split: found[name, split] for split in config.splits} for name, config in configs.items()}
-
-
-def _read_families(benchmark: str, configs: list[str], entries: Mapping[str, Any]) -> dict[str, Family]:
-    families: dict[str, Family] = {}
-    for name, entry in entries.items():
-        like = families[entry["like"]] if "like" in entry else None
-        family = families[name] = Family(
-            entry.get("configs") or configs,
-            (entry["example"]["config"], entry["example"]["split"]),
-            {**(like.holds if like else {}), **entry["holds"]},
-            [*(like.nullable if like else []), *entry.get("nullable", [])],
-            entry.get("like"),
-        )
-        for config in family.configs:
-            columns = list(features(benchmark, config))
-            if list(family.holds) != columns or not {*family.nullable} <= {*columns}:
-                raise ValueError(f"columns of {config} in {name} are {list(family.holds)}; expected {columns}")
-    named = [config for family in families.values() for config in family.configs]
-    if sorted(named) != sorted(configs):
-        raise ValueError(f"columns of {sorted(named)}; expected each config once: {sorted(configs)}")
-    return families
-
-
-def _read_headline(entry: Mapping[str, Any]) -> Headline:
-    metric_record(entry["metric"]).key(entry["key"])  # known
-    return Headline(entry["configs"], entry["splits"], entry["metric"], entry["key"], entry["unit"] == "percent")
+        language = header.get("language") or ()
+        facts = {**header.get(KEY, {}), "language": [language] if isinstance(language, str) else language}
+        return CardFacts.model_validate(facts)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        what = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+    except (AttributeError, TypeError) as error:
+        what = one_line(error)
+    raise QuadragError(f"facts of {where} cannot be used ({what}); expected the fields of `CardFacts`")

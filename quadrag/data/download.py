@@ -31,37 +31,22 @@ class RemoteFile(NamedTuple):
 
 
 def fault(path: Path, file: RemoteFile) -> str | None:
-    """Return what was found and expected of a local file; None where it is right, ValueError where nothing is known."""
-    if file.sha256 is None and file.blob is None:
-        raise ValueError(f"{file.name} has neither a sha256 nor a git blob id")
-    size = path.stat().st_size
-    if file.size is not None and size != file.size:
-        return f"{size} bytes, expected {file.size}"
-    if file.sha256 is not None and (found := sha256(path)) != file.sha256:
-        return f"sha256 {found}, expected {file.sha256}"
-    if file.blob is not None and (found := _digest(path, hashlib.sha1(b"blob %d\0" % size))) != file.blob:
-        return f"git blob id {found}, expected {file.blob}"
-    return None
+    """Return what was found and expected of a local file; None where all that is known of it is right."""
+    from quadrag.datasets_scripts._shared.reading import mismatch  # with `datasets`, a second
+
+    wrong: str | None = mismatch(path, *file[2:])
+    return wrong
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file as 64 hexadecimal digits; a large one is summed once while it stays."""
-    state = path.stat()
-    if state.st_size < 1 << 26:
-        return _digest(path, hashlib.sha256())
-    return _sum_once(path, state.st_size, state.st_mtime_ns, state.st_ino)
+    """Return the sha256 of a file as 64 hexadecimal digits; it is summed once while it stays."""
+    return _sum_once(path, path.stat().st_size, path.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=64)
-def _sum_once(path: Path, size: int, moment: int, node: int) -> str:
-    return _digest(path, hashlib.sha256())
-
-
-def _digest(path: Path, total: hashlib._Hash) -> str:
-    with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            total.update(chunk)
-    return total.hexdigest()
+def _sum_once(path: Path, size: int, moment: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:
@@ -70,15 +55,17 @@ def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:
     ``QUADRAG_MIRROR`` names a server that answers for the upstream host under the same paths.
     """
     for file in files:
+        if file.sha256 is None and file.blob is None:
+            raise ValueError(f"{file.name} has neither a sha256 nor a git blob id")
         target = folder / file.name
         if target.is_file() and fault(target, file) is None:
             continue
         try:
             with scratch(target) as partial:
-                url = _mirror(file.url)
+                mirror = os.environ.get("QUADRAG_MIRROR")
+                url = f"{mirror.rstrip('/')}{urlsplit(file.url).path}" if mirror else file.url
                 _transfer(url, partial)
-                wrong = fault(partial, file)
-                if wrong is not None:
+                if wrong := fault(partial, file):
                     raise QuadragError(f"{file.name} from {url} has {wrong}; removed it, run again or use --data-dir")
                 partial.replace(target)
         except OSError as error:
@@ -86,11 +73,6 @@ def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:
                 f"cannot write {target} ({error.strerror or error}); make room there or name a folder in QUADRAG_CACHE"
             ) from None
     return folder
-
-
-def _mirror(url: str) -> str:
-    mirror = os.environ.get("QUADRAG_MIRROR")
-    return f"{mirror.rstrip('/')}{urlsplit(url).path}" if mirror else url
 
 
 def _transfer(url: str, target: Path) -> None:
@@ -102,10 +84,9 @@ def _transfer(url: str, target: Path) -> None:
             with target.open("wb") as out:
                 for chunk in response.iter_content(_CHUNK):
                     out.write(chunk)
-    except requests.HTTPError as error:
-        raise QuadragError(f"{url} answered {error.response.status_code}; run again later or use --data-dir") from None
     except requests.RequestException as error:
+        why = f"status {error.response.status_code}" if error.response is not None else type(error).__name__
         raise QuadragError(
-            f"cannot fetch {url} ({type(error).__name__}); check the network, name a mirror in QUADRAG_MIRROR, or use"
-            " --data-dir; `--data-dir sample` needs no network"
+            f"cannot fetch {url} ({why}); check the network, name a mirror in QUADRAG_MIRROR, or use --data-dir;"
+            " `--data-dir sample` needs no network"
         ) from None

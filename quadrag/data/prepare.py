@@ -1,9 +1,10 @@
-"""Fill the Hugging Face caches: ``load_dataset("rgb", ...)`` and ``evaluate.load("rgb_accuracy")`` work by name.
+"""Fill the Hugging Face caches: ``load_dataset`` and ``evaluate.load`` work by a benchmark's and a metric's bare name.
 
 Both libraries fall back to their caches where the Hub has no such name: `datasets` to a folder that ends in a hash,
 `evaluate` to one with 64 hexadecimal digits. What is written reads the same under `datasets` 3.6 and 5.
 """
 
+import copy
 import json
 import os
 import shutil
@@ -28,15 +29,11 @@ _MADE_UP = "The rows are the bundled sample of quadrag, which is made up."
 
 
 class Prepared(NamedTuple):
-    """What `prepare` did: rows by split of each config built, what those left out lack, the metrics installed.
-
-    `partial` names, for each config built in part, what its other splits lack, or the files it did without.
-    """
+    """What `prepare` did: rows by split of each config built, what those not built or not whole lack, the metrics."""
 
     built: dict[str, dict[str, int]]
     lacking: dict[str, list[str]]
     metrics: list[str]
-    partial: dict[str, list[str]]
 
 
 def prepare(
@@ -55,26 +52,16 @@ def prepare(
     """
     sweep(_aside())
     benchmark = catalogue.benchmark_name(benchmark)
-    names = [config] if config else list(catalogue.configs(benchmark))
-    done = Prepared({}, {}, [], {})
-    for name in names:
+    done = Prepared({}, {}, [])
+    for name in [config] if config else catalogue.configs(benchmark):
         known = catalogue.config(benchmark, name)
-        if data_dir is None:
-            folder, source = str(files.fetch_files(benchmark, known)), files.describe_fetched(benchmark, known)
-        elif data_dir == files.SAMPLE:
-            folder, source = str(files.sample_dir(benchmark)), files.SAMPLE_SOURCE
-        else:
-            folder, source = data_dir, None
-        found, lacking = files.locate_files(benchmark, known, folder)
-        if all(lacking.values()):
-            done.lacking[name] = files.list_once(lacking)
-            continue
-        on_config(name)
-        source = source or files.describe(benchmark, known, folder, found)
-        done.built[name] = _build(benchmark, name, folder, found, source)
-        without = files.list_once(lacking) + (files.list_unused(known, found) if known.partial else [])
-        if without:
-            done.partial[name] = without
+        place = files.find_place(benchmark, known, data_dir)
+        unused = files.list_unused(known, files.join_files(place.files)) if place.files else []
+        if lacking := files.list_once(place.lacking) + unused:
+            done.lacking[name] = lacking
+        if place.files:
+            on_config(name)
+            done.built[name] = _build(benchmark, name, place)
     if not done.built:
         wanted = ", ".join(sorted(files.list_once(done.lacking)))
         raise QuadragError(f"{data_dir or 'upstream'} holds none of the files of {benchmark}: lacking {wanted}")
@@ -88,17 +75,18 @@ def _aside() -> Path:
     return Path(datasets.config.HF_DATASETS_CACHE) / "quadrag"
 
 
-def _build(benchmark: str, config: str, place: str, found: dict[str, Path], source: Source) -> dict[str, int]:
+def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
     """Build one config under the hash of its script and files; one that stands already is made the newest.
 
     It is built aside and moved when it is whole: `datasets` would trip over a half-built folder beside the built ones.
     """
-    cls = catalogue.builder_class(benchmark)
-    script = catalogue.benchmarks()[benchmark]
-    builder = cls(config_name=config, dataset_name=benchmark, hash=files.digest({"script": script, **found}))
-    if source.provenance is Provenance.SAMPLE:
+    identity = files.identify(benchmark, files.join_files(place.files))
+    builder = catalogue.builder_class(benchmark)(config_name=config, dataset_name=benchmark, hash=identity)
+    if place.source.provenance is Provenance.SAMPLE:
         builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
-    files.point_to(builder, Path(place).expanduser())
+    # To the constructor it would change the config's name; a copy, since all builders are given this very config.
+    builder.config = copy.copy(builder.config)
+    builder.config.data_dir = str(place.folder)
     folder = Path(builder.cache_dir)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -110,61 +98,34 @@ def _build(benchmark: str, config: str, place: str, found: dict[str, Path], sour
             # Another process may have put the very same there meanwhile.
             if not folder.is_dir():
                 whole.replace(folder)
-    write_text(folder / RECORD, json.dumps({"script": files.digest({"script": script}), "source": asdict(source)}))
+    splits = json.loads((folder / _INFO).read_text(encoding="utf-8"))["splits"]
+    counts = {name: split["num_examples"] for name, split in splits.items()}
+    record = {"script": files.identify(benchmark, {}), "source": asdict(place.source), "rows": counts}
+    write_text(folder / RECORD, json.dumps(record))
     os.utime(folder)
-    return splits_of(folder)
+    return counts
 
 
-def splits_of(folder: Path) -> dict[str, int]:
-    """Return the rows of each split of a prepared config."""
-    try:
-        splits = parse_json((folder / _INFO).read_bytes(), folder / _INFO)["splits"]
-        return {name: split["num_examples"] for name, split in splits.items()}
-    except (OSError, QuadragError, AttributeError, KeyError, TypeError):
-        raise _damaged(folder / _INFO) from None
-
-
-def find_source(benchmark: str, config: str) -> Source | None:
-    """Say what the config's bare name loads: where the files of the newest build came from; None without one."""
-    found = _list_builds(benchmark, config)
-    return max(found, key=itemgetter(0, 1))[2] if found else None
-
-
-def find_prepared(benchmark: str, config: str, split: str | None = None) -> tuple[Path, Source] | None:
-    """Find what `prepare` built last for a config from real files, by this very script.
+def find_prepared(benchmark: str, config: str, split: str | None = None) -> tuple[Path, Source, dict[str, int]] | None:
+    """Find what `prepare` built last for a config from real files, by this very script: its folder, source and rows.
 
     The bundled sample does not count: a run that names no data means the benchmark.
     """
-    script = files.digest({"script": catalogue.benchmarks()[benchmark]})
-    found = [
-        (moment, folder, source)
-        for moment, folder, source, made_by in _list_builds(benchmark, config)
-        if made_by == script
-        and source.provenance is not Provenance.SAMPLE
-        and (split is None or split in splits_of(folder))
-    ]
-    return max(found, key=itemgetter(0, 1))[1:] if found else None
-
-
-def _list_builds(benchmark: str, config: str) -> list[tuple[float, Path, Source, str]]:
-    """List what `prepare` built for a config: when, where, from which files, by which script."""
     import datasets
 
     version = str(catalogue.config(benchmark, config).version)
     home = Path(datasets.config.HF_DATASETS_CACHE) / benchmark / config / version
-    found = []
+    script, found = files.identify(benchmark, {}), []
     for path in home.glob(f"*/{RECORD}"):
         try:
             made = parse_json(path.read_bytes(), path)
             source = Source(**{**made["source"], "provenance": Provenance(made["source"]["provenance"])})
-            found.append((path.stat().st_mtime, path.parent, source, made["script"]))
+            this = made["script"] == script and source.provenance is not Provenance.SAMPLE
+            if this and (split is None or split in made["rows"]):
+                found.append((path.stat().st_mtime, path.parent, source, made["rows"]))
         except (OSError, QuadragError, KeyError, TypeError, ValueError):
-            raise _damaged(path) from None
-    return found
-
-
-def _damaged(path: Path) -> QuadragError:
-    return QuadragError(f"{path} is damaged; remove {path.parent} and run `quadrag prepare` again")
+            raise QuadragError(f"{path} is damaged; remove {path.parent} and run `quadrag prepare` again") from None
+    return max(found, key=itemgetter(0, 1))[1:] if found else None
 
 
 def _generate(builder: Any, folder: Path) -> None:

@@ -4,76 +4,53 @@ A folder is written aside and moved when it is whole. Row groups are small: a re
 one that leaves a column out skips it in each.
 """
 
-import hashlib
 import json
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from quadrag import catalogue
+from quadrag import __version__, catalogue
 from quadrag.data import builders, files
-from quadrag.data.card_facts import NotHosted, hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.errors import QuadragError, one_line
-from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.scratch import scratch
 
-from .card import (
-    GROUP_CHARACTERS,
-    GROUP_ROWS,
-    Part,
-    Written,
-    list_closed,
-    make_data_card,
-    make_recipe,
-    read_card,
-)
+from .card import Part, Written, list_licences, make_data_card, make_recipe, read_card
 from .tasks import write_eval_yaml
 
-MANIFEST = ".quadrag.json"  # hidden, so that `datasets` takes it for no data: the digest of the inputs, and the splits
+MANIFEST = ".quadrag.json"  # says that quadrag wrote a repository; hidden, so that `datasets` takes it for no data
 SHARD_BYTES = 500_000_000  # on disk; a shard ends with the row group that reaches it
-_VERSION = 3  # raised by a change of code that changes what is written
+GROUP_ROWS = 1000  # of a row group of Parquet
+# A row of CRAG's fifty pages has about as many, and is then a group of its own.
+GROUP_CHARACTERS = 16_000_000
 
 
-class Exported(NamedTuple):
-    """One dataset repository: rows by config and split, bytes of Parquet, and what each config that is not whole lacks.
+@dataclass(slots=True)
+class Repository:
+    """What is to stand in a dataset repository, and of each config that is not whole what it lacks.
 
     `kind` is ``data``, ``sample``, ``own`` of a dataset of the user's own, or ``recipe`` where data may not be hosted
-    anew; `made` is False where the same stood there already.
+    anew; `data_dir` is where an own dataset lies, else None.
     """
 
     benchmark: str
-    folder: Path
-    kind: str
-    made: bool
-    rows: dict[str, dict[str, int]]
-    size: int
-    lacking: dict[str, list[str]]
-
-
-class Config(NamedTuple):
-    """A config that can be written."""
-
-    builder: Any
-    source: str
-    splits: list[str]
-
-
-class ExportPlan(NamedTuple):
-    """What is to stand in a benchmark's folder, `kind` and `lacking` as in `Exported`.
-
-    `org` is whose repository it becomes, or None; `data_dir` that of a dataset of the user's own, else None; `inputs`
-    are all that decides the folder's content, as one digest.
-    """
-
-    benchmark: str
-    org: str | None
     kind: str
     data_dir: str | None
-    not_hosted: NotHosted | None
-    configs: dict[str, Config]
-    lacking: dict[str, list[str]]
-    inputs: str
+    parts: dict[str, Part] = field(default_factory=dict)
+    lacking: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> dict[str, dict[str, int]]:
+        """The number of rows that were written, by config and split."""
+        return {name: {split: one.rows for split, one in part.written.items()} for name, part in self.parts.items()}
+
+    @property
+    def size(self) -> int:
+        """The bytes of Parquet that were written."""
+        return sum(sum(one.files.values()) for part in self.parts.values() for one in part.written.values())
 
 
 def export(
@@ -82,11 +59,11 @@ def export(
     data_dir: str | None = None,
     accept_licence: bool = False,
     progress: Callable[[str], None] = lambda label: None,
-) -> list[Exported]:
+) -> list[Repository]:
     """Write dataset repositories that every version of `datasets` from 3.6 on loads, one folder a benchmark.
 
     Args:
-        directory: the folder of these folders; it is made.
+        directory: the folder of these folders; it is made. What an export has put there before is replaced.
         benchmarks: their names; none for all.
         data_dir: folder of upstream files, ``sample`` for the bundled samples, or None for what `quadrag prepare` has
             built, else the upstream files. A folder need not be whole.
@@ -96,128 +73,88 @@ def export(
     Raises:
         QuadragError: nothing is then written of that benchmark, or of any where it shows before the first row.
     """
-    names = list(dict.fromkeys(map(catalogue.benchmark_name, benchmarks))) or list(catalogue.benchmarks())
-    check_licences(names, data_dir, accept_licence)
-    plans = [plan_export(name, data_dir) for name in names]
-    directory = directory.expanduser()
-    for plan in plans:
-        _read_rows(directory / plan.benchmark, plan)
-    return [write_export(directory / plan.benchmark, plan, progress) for plan in plans]
+    repositories = plan_repositories(benchmarks or list(catalogue.benchmarks()), data_dir, accept_licence)
+    folders = [directory.expanduser() / each.benchmark for each in repositories]
+    for folder in folders:
+        if folder.exists() and not (folder / MANIFEST).is_file():
+            raise QuadragError(f"{folder} is there and is no export of quadrag; remove it or name another folder")
+    for folder, each in zip(folders, repositories, strict=True):
+        with scratch(folder) as aside:
+            write_repository(aside, each, progress)
+            if folder.exists():
+                shutil.rmtree(folder)
+            aside.replace(folder)
+    return repositories
 
 
-def check_licences(benchmarks: Sequence[str], data_dir: str | None, accepted: bool) -> None:
-    """Raise where data of a non-commercial licence would go out, and nobody has said that they may."""
-    if not accepted and (closed := list_closed(benchmarks, data_dir)):
+def plan_repositories(benchmarks: Iterable[str], data_dir: str | None, accept_licence: bool) -> list[Repository]:
+    """Find out what can be written of benchmarks; raise where their licence forbids it and nobody has said they may."""
+    names = list(dict.fromkeys(map(catalogue.benchmark_name, benchmarks)))
+    closed = []
+    for name in names if not (accept_licence or data_dir == builders.SAMPLE or files.is_own(data_dir)) else ():
+        licences = [] if card_facts(name).not_hosted else list_licences(read_card(name)[0])
+        closed += [f"{name} ({licence})" for licence in licences if "nc" in licence.split("-")]
+    if closed:
         raise QuadragError(
-            f"not for commercial use: {closed}; with --accept-licence they go out under that licence, or name other"
-            " benchmarks"
+            f"not for commercial use: {', '.join(closed)}; with --accept-licence they go out under that licence, or"
+            " name other benchmarks"
         )
+    return [_plan(name, data_dir) for name in names]
 
 
-def plan_export(benchmark: str, data_dir: str | None, org: str | None = None) -> ExportPlan:
-    """Find out what can be written of a benchmark, and what decides it; where `org` is given, its card names that."""
-    not_hosted = hub_record(benchmark).not_hosted
-    own = files.is_own(data_dir)
-    kind = "sample" if data_dir == builders.SAMPLE else "own" if own else "recipe" if not_hosted else "data"
-    decisive: list[Any] = [_VERSION, kind, org, read_card(benchmark, data_dir)]
-    configs: dict[str, Config] = {}
-    lacking: dict[str, list[str]] = {}
-    for name, known in catalogue.configs(benchmark).items() if kind != "recipe" else ():
+def _plan(benchmark: str, data_dir: str | None) -> Repository:
+    if files.is_own(data_dir):
+        planned = Repository(benchmark, "own", data_dir)
+    elif data_dir != builders.SAMPLE and card_facts(benchmark).not_hosted:
+        return Repository(benchmark, "recipe", None)
+    else:
+        planned = Repository(benchmark, "sample" if data_dir == builders.SAMPLE else "data", None)
+    for name, known in catalogue.configs(benchmark).items():
         if data_dir is not None:
-            folder = files.sample_dir(benchmark) if kind == "sample" else data_dir
+            folder = files.sample_dir(benchmark) if planned.kind == "sample" else data_dir
             _, missing = files.locate_files(benchmark, known, folder)
             if any(missing.values()):
-                lacking[name] = files.list_once(missing)
+                planned.lacking[name] = files.list_once(missing)
             if all(missing.values()):
                 continue
         builder, source = builders.open_builder(benchmark, name, data_dir)
-        configs[name] = Config(builder, source.text, builders.splits(builder))
-        decisive.append([name, configs[name].splits, builders.fingerprint(builder)])
-        if left := [split for split in known.splits if split not in configs[name].splits]:
-            lacking.setdefault(name, [f"the split {split}" for split in left])
-    if kind != "recipe" and not configs:
-        wanted = ", ".join(sorted(files.list_once(lacking)))
+        part = planned.parts[name] = Part(builder, source.text, builders.splits(builder))
+        if left := [f"the split {split}" for split in known.splits if split not in part.splits]:
+            planned.lacking.setdefault(name, left)
+    if not planned.parts:
+        wanted = ", ".join(sorted(files.list_once(planned.lacking)))
         raise QuadragError(f"{data_dir} holds none of the files of {benchmark}: lacking {wanted}")
-    inputs = hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()
-    return ExportPlan(benchmark, org, kind, data_dir if own else None, not_hosted, configs, lacking, inputs)
+    return planned
 
 
-def write_export(folder: Path, plan: ExportPlan, progress: Callable[[str], None]) -> Exported:
-    """Write one repository, unless the very same stands there."""
-    splits = _read_rows(folder, plan)
-    made = splits is None
-    if splits is None:
-        with scratch(folder) as aside:
-            splits = _write(aside, plan, progress)
-            if _read_rows(folder, plan) is None:  # else another process has put the very same there meanwhile
-                aside.replace(folder)
-    return Exported(
-        plan.benchmark,
-        folder,
-        plan.kind,
-        made,
-        {config: {split: one["rows"] for split, one in written.items()} for config, written in splits.items()},
-        sum(path.stat().st_size for path in folder.glob("*/*.parquet")),
-        plan.lacking,
-    )
-
-
-def holds_other(folder: Path, plan: ExportPlan) -> bool:
-    """Tell whether an export of other data or another version stands in a folder."""
-    held = _read_manifest(folder)
-    return held is not None and held["inputs"] != plan.inputs
-
-
-def _read_rows(folder: Path, plan: ExportPlan) -> dict[str, dict[str, dict[str, Any]]] | None:
-    """Return the splits of the very same repository; None where there is nothing or an empty folder."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return None
-    held = _read_manifest(folder)
-    if held is None:
-        raise QuadragError(f"{folder} is there and is no export of quadrag; remove it or name another folder")
-    if held["inputs"] != plan.inputs:
-        raise QuadragError(
-            f"{folder} holds an export of other data or another version; remove it or name another folder"
-        )
-    splits: dict[str, dict[str, dict[str, Any]]] = held["splits"]
-    return splits
-
-
-def _read_manifest(folder: Path) -> dict[str, Any] | None:
-    path = folder / MANIFEST
-    held = parse_json(path.read_bytes(), path) if path.is_file() else None
-    return held if isinstance(held, dict) and {"inputs", "splits"} <= held.keys() else None
-
-
-def _write(aside: Path, plan: ExportPlan, progress: Callable[[str], None]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Write Parquet, manifest and card of a repository; return its splits as the manifest has them."""
-    parts = {name: Part(config.builder.info.features, config.source, {}) for name, config in plan.configs.items()}
-    for name, config in plan.configs.items():
-        for split in config.splits:
-            label = f"{plan.benchmark} {name} {split}"
+def write_repository(folder: Path, planned: Repository, progress: Callable[[str], None], org: str = "") -> None:
+    """Write Parquet, manifest and card of a repository; where `org` is given, whose it becomes, its tasks too."""
+    folder.mkdir(exist_ok=True)
+    for name, part in planned.parts.items():
+        schema = part.builder.info.features.arrow_schema
+        for split in part.splits:
+            label = f"{planned.benchmark} {name} {split}"
             progress(label)
-            rows, schema = builders.rows(config.builder, split), config.builder.info.features.arrow_schema
             try:
-                parts[name].splits[split] = write_split(rows, schema, aside / name, split)
+                part.written[split] = write_split(builders.rows(part.builder, split), schema, folder / name, split)
             except QuadragError as error:
                 raise QuadragError(f"{label}: {error}") from None
-    if plan.kind == "recipe" and plan.not_hosted:
-        text = make_recipe(plan.benchmark, plan.not_hosted)
+    if planned.kind == "recipe":
+        text = make_recipe(planned.benchmark)
     else:
-        text = make_data_card(plan.benchmark, parts, plan.kind == "sample", plan.data_dir)
-    aside.mkdir(exist_ok=True)
-    splits = {
-        name: {split: written._asdict() for split, written in part.splits.items()} for name, part in parts.items()
-    }
-    write_text(aside / MANIFEST, json.dumps({"inputs": plan.inputs, "splits": splits}, indent=1) + "\n")
-    if plan.org:
-        # Nothing can be loaded from a recipe; the made-up rows of a sample are no benchmark.
-        text = text if plan.kind == "recipe" else text.replace('"ORG/', f'"{plan.org}/')
-        tasks = write_eval_yaml(plan.benchmark, plan.org, splits or None) if plan.kind in ("data", "recipe") else None
+        text = make_data_card(planned.benchmark, planned.parts, planned.kind == "sample", planned.data_dir)
+        text = text.replace('"ORG/', f'"{org}/') if org else text
+    if org and planned.kind in ("data", "recipe"):  # the made-up rows of a sample are no benchmark
+        tasks = write_eval_yaml(planned.benchmark, org, planned.rows or None)
         if tasks:
-            write_text(aside / "eval.yaml", tasks)
-    write_text(aside / "README.md", text)
-    return splits
+            write_text(folder / "eval.yaml", tasks)
+    write_text(folder / "README.md", text)
+    write_manifest(folder)
+
+
+def write_manifest(folder: Path) -> None:
+    """Say in the folder of a repository that quadrag wrote it."""
+    write_text(folder / MANIFEST, json.dumps({"quadrag": __version__}) + "\n")
 
 
 def write_split(
@@ -266,22 +203,13 @@ def write_split(
 def _cut_groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """Cut rows into row groups; what would make one too large begins the next, and what is too large stands alone."""
     group: list[dict[str, Any]] = []
-    held = 0
+    characters = 0
     for row in rows:
-        size = _count_characters(row)
-        if group and (len(group) == GROUP_ROWS or held + size > GROUP_CHARACTERS):
+        size = len(str(row))
+        if group and (len(group) == GROUP_ROWS or characters + size > GROUP_CHARACTERS):
             yield group
-            group, held = [], 0
+            group, characters = [], 0
         group.append(row)
-        held += size
+        characters += size
     if group:
         yield group
-
-
-def _count_characters(value: Any) -> int:
-    """How much a value holds: characters of its texts, and a few for anything else."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(_count_characters, value.values()))
-    return sum(map(_count_characters, value)) if isinstance(value, list) else 8

@@ -1,28 +1,29 @@
 """`quadrag push`: benchmarks as dataset repositories, metrics as Spaces, each in one commit.
 
 What differs is sent, and what was pushed once and is no part any more goes, as ``HfApi.upload_folder`` finds it out.
-Files of others stay. A repository is ours where it holds the record that every push leaves.
+Files of others stay. A repository is ours where it holds the manifest that every push leaves.
 """
 
-import json
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quadrag import __version__, catalogue
-from quadrag.errors import QuadragError
+from quadrag import catalogue
+from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir
+from quadrag.records import write_text
+from quadrag.scratch import scratch
 
-from .card import list_licences, read_card, split_card
-from .client import hub_errors, open_client
-from .export import MANIFEST, ExportPlan, check_licences, holds_other, plan_export, write_export
+from .card import SAMPLE_LICENCE, list_licences, read_card
+from .export import MANIFEST, Repository, plan_repositories, write_manifest, write_repository
 
 _UNITS = ("*.py", "*.md", "*.txt", "*.yaml")  # what a metric's folder publishes, as in the package
 _BY_THE_HUB = {"dataset": {".gitattributes"}, "space": {".gitattributes", "README.md"}}  # of a new repository
+_SECONDS = 120.0  # between two pieces of an answer: the client has no limit of its own
+_LOG_IN = "set HF_TOKEN, or run `hf auth login`"
 _CONTENT = {
     "data": "the data",
     "sample": "the bundled sample",
@@ -31,13 +32,13 @@ _CONTENT = {
 }
 
 
-class Repository(NamedTuple):
+class Pushed(NamedTuple):
     """One ``dataset`` or ``space`` to be pushed, named without the organisation; what goes there, a line each."""
 
     kind: str
     name: str
     about: list[str]
-    plan: ExportPlan | None = None
+    planned: Repository | None = None  # of a dataset
 
 
 def plan_push(
@@ -46,35 +47,28 @@ def plan_push(
     metrics: Sequence[str] = (),
     data_dir: str | None = None,
     accept_licence: bool = False,
-) -> list[Repository]:
+) -> list[Pushed]:
     """Say what would be pushed, all benchmarks and metrics where neither is named; nothing is asked of the Hub."""
-    check_org(org)
-    names = list(dict.fromkeys(map(catalogue.benchmark_name, benchmarks)))
-    others = [catalogue.metric_folder(name).name for name in dict.fromkeys(metrics)]
-    if not names and not others:
-        names, others = list(catalogue.benchmarks()), list(catalogue.metrics())
-    check_licences(names, data_dir, accept_licence)
-    plans = [plan_export(name, data_dir, org) for name in names]
+    check_name(f"{org}/name")
+    spaces = [catalogue.metric_folder(name).name for name in dict.fromkeys(metrics)]
+    if not benchmarks and not spaces:
+        benchmarks, spaces = list(catalogue.benchmarks()), list(catalogue.metrics())
+    planned = plan_repositories(benchmarks, data_dir, accept_licence)
     return [
-        *(Repository("dataset", plan.benchmark, _describe(plan), plan) for plan in plans),
-        *(
-            Repository("space", name, [f"{_licence(_metric_card(org, name))}; the metric with its app"])
-            for name in others
-        ),
+        *(Pushed("dataset", each.benchmark, _describe(each), each) for each in planned),
+        *(Pushed("space", name, ["the metric with its app"]) for name in spaces),
     ]
 
 
-def check_org(org: str) -> None:
-    """Raise where a text can be no organisation and no user of the Hub."""
-    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", org, re.ASCII):
-        raise QuadragError(
-            f"{org!r} is no name on the Hub; expected an organisation or a user of letters, digits, - _ ."
-        )
+def check_name(name: str) -> None:
+    """Raise where a text can be no ``OWNER/NAME`` of the Hub."""
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[\w.-]+", name, re.ASCII):
+        raise QuadragError(f"{name!r} is no place on the Hub; expected OWNER/NAME of letters, digits, - _ .")
 
 
 def push(
     org: str,
-    repositories: Sequence[Repository],
+    repositories: Sequence[Pushed],
     private: bool = False,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Iterator[str]:
@@ -90,39 +84,66 @@ def push(
     there = [_is_there(api, each.kind, f"{org}/{each.name}") for each in repositories]
     for each, is_there in zip(repositories, there, strict=True):
         repo = f"{org}/{each.name}"
-        progress(f"staging {each.kind} {repo}")
-        with _staged(org, each, progress) as folder:
+        # Shards of old splits and tasks of old data go.
+        ours = (
+            ["eval.yaml", *(f"{config}/*.parquet" for config in catalogue.configs(each.name))] if each.planned else []
+        )
+        with scratch(cache_dir() / "hub" / org / each.name) as folder, hub_errors(f"pushing {each.kind} {repo}"):
+            _stage(folder, org, each, lambda label: progress(f"staging {label}"))
             progress(f"sending {each.kind} {repo}")
-            with hub_errors(f"pushing {each.kind} {repo}"):
-                if not is_there:
-                    space = {"space_sdk": "gradio"} if each.kind == "space" else {}
-                    api.create_repo(repo, repo_type=each.kind, private=private, **space)
-                done = api.upload_folder(
-                    repo_id=repo,
-                    folder_path=folder,
-                    repo_type=each.kind,
-                    commit_message="quadrag push",
-                    delete_patterns=_list_ours(each),
-                )
+            if not is_there:
+                space = {"space_sdk": "gradio"} if each.kind == "space" else {}
+                api.create_repo(repo, repo_type=each.kind, private=private, **space)
+            done = api.upload_folder(
+                repo_id=repo,
+                folder_path=folder,
+                repo_type=each.kind,
+                commit_message="quadrag push",
+                delete_patterns=ours,
+            )
         yield str(done.commit_url)
 
 
-def _describe(plan: ExportPlan) -> list[str]:
-    header, _ = read_card(plan.benchmark, plan.data_dir)
-    licence = "apache-2.0" if plan.kind == "sample" else ", ".join(list_licences(header))
-    lines = [f"{licence}; {_CONTENT[plan.kind]}"]
-    lines += [f"{name}: {', '.join(config.splits)}" for name, config in plan.configs.items()]
-    return lines + [f"{name}: without {', '.join(lacking)}" for name, lacking in plan.lacking.items()]
+def open_client() -> Any:
+    """Return a ``huggingface_hub.HfApi``, which finds endpoint, token and logins itself; nothing is asked yet."""
+    from huggingface_hub import HfApi, get_session
+
+    get_session().timeout = _SECONDS
+    return HfApi(library_name="quadrag")
 
 
-def _licence(card: str) -> str:
-    return ", ".join(list_licences(split_card(card)[0]))
+@contextmanager
+def hub_errors(doing: str) -> Iterator[None]:
+    """Turn what fails in the client within this block into one line on what is done, as ``reading ORG/NAME``."""
+    from huggingface_hub import errors
+
+    try:
+        yield
+    except QuadragError:
+        raise
+    except (errors.HfHubHTTPError, errors.LocalTokenNotFoundError) as error:
+        status = getattr(getattr(error, "response", None), "status_code", 401)
+        what = f"the token may not do that, or there is no such thing: {_LOG_IN}"
+        if status not in (401, 403, 404):
+            what = "correct what it names, or run the same command again later"
+        raise QuadragError(f"{doing}: the Hub answered {status} ({_hide_tokens(error)}); {what}") from None
+    except (getattr(errors, "HTTPError"), OSError, ValueError) as error:  # noqa: B009
+        if getattr(error, "filename", None) is not None:  # of this machine's disk
+            raise
+        raise QuadragError(f"{doing}: {_hide_tokens(error)}; check the network and HF_ENDPOINT, then again") from None
 
 
-def _metric_card(org: str, metric: str) -> str:
-    """Return the card of a metric, which loads it from its Space."""
-    text = (catalogue.metric_folder(metric) / "README.md").read_text(encoding="utf-8")
-    return re.sub(rf'(evaluate\.load\()"{metric}"', rf'\1"{org}/{metric}"', text)
+def _hide_tokens(error: Exception) -> str:
+    text = str(getattr(error, "server_message", None) or error) or type(error).__name__
+    return one_line(re.sub(r"\bhf_\w{8,}|(?<=//)[^/@\s]+(?=@)", "***", text), 300)
+
+
+def _describe(planned: Repository) -> list[str]:
+    header, _ = read_card(planned.benchmark, planned.data_dir)
+    licence = SAMPLE_LICENCE if planned.kind == "sample" else ", ".join(list_licences(header))
+    lines = [f"{licence}; {_CONTENT[planned.kind]}"]
+    lines += [f"{name}: {', '.join(part.splits)}" for name, part in planned.parts.items()]
+    return lines + [f"{name}: without {', '.join(lacking)}" for name, lacking in planned.lacking.items()]
 
 
 def _is_there(api: Any, kind: str, repo: str) -> bool:
@@ -136,33 +157,24 @@ def _is_there(api: Any, kind: str, repo: str) -> bool:
             return False
     if MANIFEST not in files and not files <= _BY_THE_HUB[kind]:
         raise QuadragError(
-            f"name taken: {kind} {repo} was not pushed by quadrag; rename or remove it there, or name others or another"
-            " organisation"
+            f"name taken: {kind} {repo} was not pushed by quadrag; rename or remove it there, or name others"
         )
     return True
 
 
-@contextmanager
-def _staged(org: str, repository: Repository, progress: Callable[[str], None]) -> Iterator[Path]:
-    """Yield the folder that a repository is to be: a dataset's stays in the cache, a Space's goes."""
-    if repository.plan:
-        folder = cache_dir() / "hub" / org / repository.name
-        if holds_other(folder, repository.plan):
-            shutil.rmtree(folder)
-        write_export(folder, repository.plan, lambda label: progress(f"staging {label}"))
-        yield folder
+def _stage(folder: Path, org: str, pushed: Pushed, progress: Callable[[str], None]) -> None:
+    """Write what a repository is to be."""
+    if pushed.planned:
+        write_repository(folder, pushed.planned, progress, org)
         return
-    with tempfile.TemporaryDirectory(prefix="quadrag-") as place:
-        source = catalogue.metric_folder(repository.name)
-        for path in (path for pattern in _UNITS for path in source.glob(pattern)):
-            shutil.copyfile(path, Path(place, path.name))
-        Path(place, "README.md").write_text(_metric_card(org, repository.name), encoding="utf-8")
-        Path(place, MANIFEST).write_text(json.dumps({"quadrag": __version__}) + "\n", encoding="utf-8")
-        yield Path(place)
-
-
-def _list_ours(repository: Repository) -> list[str]:
-    """List the patterns of the files that go where a push has them no more: shards of old splits, tasks of old data."""
-    if repository.kind == "space":
-        return []
-    return ["eval.yaml", *(f"{config}/*.parquet" for config in catalogue.configs(repository.name))]
+    folder.mkdir()
+    source = catalogue.metric_folder(pushed.name)
+    for path in (path for pattern in _UNITS for path in source.glob(pattern)):
+        shutil.copyfile(path, folder / path.name)
+    card = (
+        (source / "README.md")
+        .read_text(encoding="utf-8")
+        .replace(f'load("{pushed.name}"', f'load("{org}/{pushed.name}"')
+    )
+    write_text(folder / "README.md", card)
+    write_manifest(folder)

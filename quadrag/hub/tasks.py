@@ -1,16 +1,16 @@
 """A benchmark's `eval.yaml`: the tasks of its dataset repository that results of models on the Hub refer to.
 
 The form is the Hub's own (https://huggingface.co/docs/hub/eval-results). Its list of frameworks has none of quadrag's;
-the tasks run under Inspect AI, which is there. Inspect could run an `eval.yaml` by itself, but the form has no place
-for messages built of documents, references within alternatives and our scorers: no `solvers` or `scorers` are written.
+the tasks run under Inspect AI, which is there. No `solvers` or `scorers` are written: the form has no place for
+messages built of documents, references within alternatives and our scorers.
 """
 
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quadrag import catalogue
-from quadrag.data.card_facts import Headline, hub_record
+from quadrag.data.card_facts import Headline, card_facts
 from quadrag.errors import one_line
 
 from .card import read_card
@@ -29,14 +29,13 @@ class HubTask(NamedTuple):
 
 def list_hub_tasks(benchmark: str) -> list[HubTask]:
     """List the tasks of a benchmark in the order of its configs and splits."""
-    found = []
+    tasks = []
     for name, config in catalogue.configs(benchmark).items():
-        for headline in hub_record(benchmark).headlines:
-            if fnmatchcase(name, headline.configs):
-                splits = [split for split in config.splits if split in headline.splits]
-                for split in splits:
-                    found.append(HubTask(f"{name}_{split}" if len(splits) > 1 else name, name, split, headline))
-    return found
+        for headline in card_facts(benchmark).headlines:
+            splits = [split for split in config.splits if split in headline.splits]
+            for split in splits if fnmatchcase(name, headline.configs) else ():
+                tasks.append(HubTask(f"{name}_{split}" if len(splits) > 1 else name, name, split, headline))
+    return tasks
 
 
 def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str]] | None = None) -> str | None:
@@ -51,20 +50,20 @@ def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str
     if not tasks:
         return None
     values = [
-        f"{one.key} of the metric {one.metric}{' in percent' if one.percent else ''} for {one.configs}"
-        for one in hub_record(benchmark).headlines
+        f"{one.key} of the metric {one.metric}{' in percent' * (one.unit == 'percent')} for {one.configs}"
+        for one in card_facts(benchmark).headlines
     ]
     about = one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION)
-    content: dict[str, Any] = {
+    content = {
         "name": read_card(benchmark)[0]["pretty_name"],
         "description": f"{about} The value of a task is {'; '.join(values)}, as the paper's authors compute it.",
         "evaluation_framework": FRAMEWORK,
         "tasks": [{"id": task.id, "config": task.config, "split": task.split} for task in tasks],
     }
-    text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
     return (
         "# quadrag builds the messages and scores the replies of these tasks; with it installed, Inspect runs them as\n"
         f"#   inspect eval quadrag/{benchmark}_{tasks[0].config}\n"
         f"# The results of a run go to a model's repository by\n"
-        f"#   quadrag push {org} --results MODEL --run DIR\n{text}"
+        f"#   quadrag push {org} --results MODEL --run DIR\n"
+        + str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110))
     )

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import known, load
-from quadrag.chat.keys import known_keys
-from quadrag.chat.prices import BudgetReached
+from quadrag.chat.completer import Completer
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
-from quadrag.metrics._shared.rgb import bounded, correct, label
+from quadrag.metrics._shared.phrases import bounded, correct, label
 from quadrag.metrics._shared.scoring import drive
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
@@ -20,7 +19,6 @@ from quadrag.results.run import PROFILES
 from quadrag.scoring.drive import Judge, Messages, load_scorer
 from quadrag.sheet import read_sheet
 from quadrag.stats import NOT_APPLICABLE
-from quadrag.systems.system import Completer
 
 from .labels import Graded, Item, LabelSet, find_graded, list_lines
 
@@ -28,7 +26,6 @@ PROFILE = PROFILES[-1]  # how replies are read
 RECORDED = "recorded:"
 # What asks nobody: an accepted answer stands in the answer, as whole numbers and words, or anywhere.
 RULES = ("rule:bounded", "rule:plain")
-_SHOWN = 120  # characters of a reply
 _NO_GOLD = "(none is given; go by the passages)"
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -44,7 +41,7 @@ class Verdicts:
     prompts: Sequence[str] = ()  # the digests under which a run's signatures name the prompt; none of what had none
     service: str = ""  # where it was asked, as the ledger calls it
     usage: Mapping[str, Any] = field(default_factory=dict)  # calls, tokens and cost, of a live judge
-    unread: str = ""  # what it said in place of a verdict, how one looks, and what to do
+    unread: str = ""  # the first reply of a live judge in which there is none
 
 
 def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
@@ -52,7 +49,7 @@ def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
     judged = [item for item in labels.items if verdicts.grades.get(item.id) is not None]
     if not judged:
         ruled = f"; rules decide {len(verdicts.by_rule)} of {len(labels.items)} items" if verdicts.by_rule else ""
-        raise QuadragError(f"{verdicts.judge} has no readable verdict on {labels.name}{verdicts.unread}{ruled}")
+        raise QuadragError(f"{verdicts.judge} has no readable verdict on {labels.name}{ruled}")
     return judged
 
 
@@ -95,8 +92,7 @@ def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
     Raises QuadragError for ids without a label, and answers other than people saw.
     """
     shown = {item.id: {"question": item.question, "answer": item.answer} for item in labels.items}
-    nonblank = {name: {column: text for column, text in texts.items() if text.strip()} for name, texts in shown.items()}
-    lines = list_lines(read_sheet(path, "id", "verdict"), nonblank)
+    lines = list_lines(read_sheet(path, "id", "verdict"), shown)
     texts = {name: line.row["verdict"].strip() for name, line in lines.items()}
     read = {text: labels.graded.read(text) for text in texts.values()}
     if labels.graded.metric and not labels.pairs:
@@ -118,22 +114,21 @@ def check_askable(labels: LabelSet) -> None:
     cure = "give a file of its verdicts as --judge"
     if not labels.graded.metric:
         raise QuadragError(f"no prompt asks a judge for {labels.graded.name}, as {labels.name} has it; {cure}")
-    needed = "passages" if _is_by_passages(labels.graded) else "golds"
-    for name in ("question", "answer", needed):
+    columns = {"question": "question", "answer": "answer"}
+    columns |= {"passages": "passages"} if labels.graded.record.by_passages else {"golds": "gold"}
+    for name, column in columns.items():
         if not any(getattr(item, name) for item in labels.items):
-            column = name.removesuffix("s") if name == "golds" else name
             raise QuadragError(f"{labels.name} has no {column} to show a judge; add the column, or {cure}")
 
 
 def find_benchmark(graded: Graded) -> tuple[str, str]:
     """Return a benchmark, and a config of it, whose runs ask a judge for the value."""
-    return next(
-        (name, config)
-        for name in known()
-        for config in load(name).configs
-        for use in load(name).metrics(config, Conditions("", top_k=1))
-        if use.module == graded.metric and graded.key in use.keys
-    )
+    for name in known():
+        for config in load(name).configs:
+            for use in load(name).metrics(config, Conditions("", top_k=1)):
+                if use.module == graded.metric and graded.key in use.keys:
+                    return name, config
+    raise QuadragError(f"no benchmark here asks a judge for {graded.name}; give a file of its verdicts as --judge")
 
 
 def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
@@ -141,10 +136,7 @@ def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
     said: list[str] = []
 
     def ask(batch: list[Messages]) -> list[Any]:
-        try:
-            replies = list(judge(batch))
-        except BudgetReached as stop:
-            raise QuadragError(f"{stop}; no certificate was made") from None
+        replies = list(judge(batch))
         said.extend(reply for reply in replies if isinstance(reply, str))
         return replies
 
@@ -155,17 +147,8 @@ def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
     verdicts.usage = {name: value for name, value in judge.spent.items() if name != "oldest"}
     if "unparsable" in verdicts.reasons.values():
         single = find_graded(f"{labels.graded.metric}.{labels.graded.key}")
-        for reply in (text for text in said if read_replies(single, [text]) == [None]):
-            form = metric_record(single.metric).verdict
-            verdicts.unread = explain_unread(known_keys().line(reply, _SHOWN), form)
-            break
+        verdicts.unread = next((reply for reply in said if read_replies(single, [reply]) == [None]), "")
     return verdicts
-
-
-def explain_unread(said: str, form: str) -> str:
-    """Say what a judge said in place of a verdict, how one looks, and what to do."""
-    cure = "try --judge-format json, or another judge" if form.startswith("{") else "name another judge"
-    return f"; it said {said!r}, where a verdict is like {form!r}: {cure}; --fresh asks this one anew"
 
 
 def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:
@@ -217,15 +200,11 @@ def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:
 
 
 def _shape(graded: Graded, item: Item) -> Any:
-    """Return accepted answers as the metric takes them: RGB's want any one of a list of lists."""
-    if not item.golds and _is_by_passages(graded):
+    """Return accepted answers as the metric takes them."""
+    golds = list(item.golds)
+    if not golds and graded.record.by_passages:
         return [_NO_GOLD]
-    return [list(item.golds)] if graded.metric in ("rejection_rate", "error_detection") else list(item.golds)
-
-
-def _is_by_passages(graded: Graded) -> bool:
-    """Whether an answer is judged by the passages that it was made from, and a gold answer may be missing."""
-    return graded.key in ("hal", "utl")
+    return [golds] if metric_record(graded.metric).parts else golds
 
 
 def _better(key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
     ceiling = measure_ceiling(labels)
     figures: dict[str, Any] = {
         **_agree(judged, said, classes),
-        "groups": count_groups(judged),
+        "groups": len({item.group for item in judged}),
         "unreadable": Counter(verdicts.reasons.get(name, "unreadable") for name in lacking),
         "classes": classes,
         "confusion": table.tolist(),
@@ -139,13 +139,8 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
     if ruled:
         both = [*said, *(verdicts.by_rule[item.id] for item in ruled)]
         figures["pipeline"] = {**_agree([*judged, *ruled], both, classes), "by_rule": len(ruled)}
-    about: dict[str, Any] = {
-        "name": labels.name,
-        "graded": graded.name,
-        "source": labels.source,
-        "sha256": labels.files,
-    }
-    about |= {"n": len(labels.items), "notes": labels.notes}
+    about: dict[str, Any] = {"name": labels.name, "graded": graded.name, "source": labels.source}
+    about |= {"sha256": labels.files, "n": len(labels.items), "notes": labels.notes}
     about, figures = json.loads(json.dumps([about, figures]))  # as the file has them
     judge, prompts = verdicts.judge, list(verdicts.prompts)
     return Certificate(
@@ -153,15 +148,10 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
     )
 
 
-def count_groups(items: Sequence[Item]) -> int:
-    """Count the questions, or what else groups items."""
-    return len({item.group for item in items})
-
-
-def tell_few(groups: int) -> str:
-    """Say that labels of so few questions tell nothing of a judge; "" of enough."""
-    several = "s" * (groups != 1)
-    few = f"labels of {groups} question{several} tell nothing of a judge: label {FEW} questions or more"
+def find_few(items: Sequence[Item]) -> str:
+    """Return that labels of so few questions, or groups, tell nothing of a judge; "" of enough."""
+    groups = len({item.group for item in items})
+    few = f"labels of {groups} question{'s' * (groups != 1)} tell nothing of a judge: label {FEW} questions or more"
     return few if groups < FEW else ""
 
 
@@ -170,9 +160,10 @@ def _agree(items: Sequence[Item], said: Sequence[str], classes: Sequence[str]) -
     table = count_pairs(labels, said, classes)
     n, accuracy, kappa, ac1 = agreement(table)
     intervals: Sequence[Any] = (None, None, None)
-    if (groups := count_groups(items)) >= FEW:
-        intervals = agreement_intervals(labels, said, [item.group for item in items], classes)
-        if groups == n:
+    if not find_few(items):
+        groups = [item.group for item in items]
+        intervals = agreement_intervals(labels, said, groups, classes)
+        if len({*groups}) == n:
             intervals = (wilson(int(np.trace(table)), n), *intervals[1:])
     values = {"n": n, "agreement": accuracy, "kappa": kappa, "ac1": ac1}
     return values | dict(zip(("agreement_interval", "kappa_interval", "ac1_interval"), intervals, strict=True))
@@ -222,7 +213,8 @@ def lay_beside(results: Iterable[Run], certificates: Sequence[Certificate] = ())
         place = f"the certificate kept in {result.folder}"
         kept = [Certificate.from_row(row, place) for row in result.record.certificates]
         result.certificates = unique([*certificates, *kept])
-        by_chance = list_by_chance(result)
+        found = {row.key.name: find_certificate(result.certificates, row.signature) for row in result.scores}
+        by_chance = {name for name, certificate in found.items() if certificate and certificate.is_chance}
         result.scores = [discredit(score) if score.key.verdict in by_chance else score for score in result.scores]
 
 
@@ -234,12 +226,3 @@ def discredit(score: Score) -> Score:
     if score.counts.by_rule or score.status not in (Status.OK, Status.UNRELIABLE):
         return score
     return replace(score, status=Status.UNTRUSTED_JUDGE, reason=Cause.JUDGE_BY_CHANCE)
-
-
-def list_by_chance(result: Run) -> set[str]:
-    """List the verdicts, as ``truthfulness.accuracy``, that by a run's certificates agree as by chance with people."""
-    return {
-        row.key.name
-        for row in result.scores
-        if (certificate := find_certificate(result.certificates, row.signature)) and certificate.is_chance
-    }

@@ -10,7 +10,7 @@ from statistics import multimode
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.metric_record import metric_record
+from quadrag.metric_record import KeyRecord, metric_record
 from quadrag.reading import parse_json
 from quadrag.sheet import Line, Sheet, read_sheet, write_sheet
 
@@ -40,6 +40,11 @@ class Graded:
     def ask(self, language: str) -> str:
         """Return what people are asked, in a language."""
         return metric_record(self.metric).prose(self.asks)[language] if self.metric else self.asks
+
+    @property
+    def record(self) -> KeyRecord:
+        """What the metric says of the value."""
+        return metric_record(self.metric).key(self.key)
 
     @property
     def spelled(self) -> str:
@@ -74,15 +79,23 @@ def _list_graded() -> dict[str, Graded]:
 
 
 def find_graded(name: str) -> Graded:
-    """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for; QuadragError where nobody grades it."""
+    """Find what the name of a metric, or ``METRIC.KEY``, stands for; QuadragError where nobody grades it."""
     graded = next((each for full, each in _list_graded().items() if name in (full, each.name)), None)
     if graded is None:
         raise unknown_name("graded value", name, [each.name for each in _list_graded().values()])
     return graded
 
 
+def find_usual() -> Graded:
+    """Return what a user's own labels are of where nobody says."""
+    for graded in _list_graded().values():
+        if metric_record(graded.metric).key(graded.key).usual:
+            return graded
+    raise QuadragError("no graded value is the usual one; say with --metric what the labels are of")
+
+
 def graded_keys() -> list[str]:
-    """Return all graded values as rows of items name them, ``truthfulness.accuracy``."""
+    """Return all graded values as rows of items name them, ``METRIC.KEY``."""
     return [*_list_graded()]
 
 
@@ -206,7 +219,7 @@ def list_lines(sheet: Sheet, shown: Mapping[str, Mapping[str, str]] | None = Non
             )
         for column, text in shown[name].items() if shown else ():
             cell = line.row.get(column, "")
-            if cell.strip() and cell.split() != text.split():
+            if cell.strip() and text.strip() and cell.split() != text.split():
                 raise QuadragError(
                     f"{line.place}: the {column} of {name!r} is {cell[:_SHOWN]!r}, people saw {text[:_SHOWN]!r}; "
                     "expected files of the same data in the same language"

@@ -1,24 +1,25 @@
 """What a reader is told of judges: tables of certificates, and of a judged score how far its judge agrees with people.
 
-The tables are like OmniEval's 3, a line a judge, and CRAG's 10, a line a class.
+The tables are like those that papers print of judges: a row a judge, and a row a class.
 """
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from quadrag.reporting.cells import ALIKE, NOTHING, write_number
+from quadrag.reporting.cells import ALIKE, FEW, NOTHING, write_number
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Score, Status
 
 from .ask import read_signature
-from .certificate import Certificate, find_certificate, round_two, tell_few, unique
+from .certificate import Certificate, find_certificate, round_two
 from .labels import LabelSet
 
 _NONE = "none"
 _IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
+_TOO_FEW = f"Labels of fewer than {FEW} questions tell nothing of a judge."
 _INTERVALS = "95% intervals of questions drawn with replacement, Wilson's of items that share none; none under five."
 
 
@@ -37,7 +38,7 @@ def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note
     for judge, (result, keys) in uncertified.items():
         params = {"judge": judge, "folder": shlex.quote(str(result.folder or "RUN")), "keys": [*keys]}
         notes.append(Note(NoteCode.JUDGE_UNCERTIFIED, params))
-    return [*notes, *_note_unused(results)]
+    return notes
 
 
 def _find_judged(result: Run, profile: str) -> Iterator[Score]:
@@ -46,13 +47,6 @@ def _find_judged(result: Run, profile: str) -> Iterator[Score]:
         by_rule = score.counts.n_scored == score.counts.n_ruled > 0
         if _is_judged(score) and score.status is not Status.INVALID and not by_rule:
             yield score
-
-
-def _note_unused(results: Sequence[Run]) -> Iterator[Note]:
-    signatures = [score.signature for result in results for score in result.scores if _is_judged(score)]
-    for certificate in unique(certificate for result in results for certificate in result.certificates):
-        if not any(map(certificate.fits, signatures)):
-            yield Note(NoteCode.CERTIFICATE_UNUSED, {"judge": certificate.judge, "labels": certificate.labels["name"]})
 
 
 def _is_judged(row: Score) -> bool:
@@ -86,8 +80,8 @@ def _compare(judges: Sequence[Certificate]) -> Table:
         lines.append(Row(name, _cells(figures, mark)))
         if pipeline := figures.get("pipeline"):
             lines.append(Row(f"rules and {name}", _cells(pipeline, mark)))
-        if few := tell_few(figures["groups"]):
-            notes += [f"{few[0].upper()}{few[1:]}."] * (len(judges) == 1)
+        if figures["agreement_interval"] is None:
+            notes += [_TOO_FEW] * (len(judges) == 1)
         elif judge.is_chance or len(judges) == 1:
             notes.append(judge.note([labels["graded"]]))
         if unreadable := figures["unreadable"]:

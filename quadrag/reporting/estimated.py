@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from quadrag.chat.estimate import Estimate, Stage
+from quadrag.chat.estimate import RULE, Estimate, Stage
 from quadrag.systems.estimated import JUDGE
 
 from .cells import NOTHING
@@ -23,9 +23,7 @@ def tabulate_estimate(estimate: Estimate, currency: str | None) -> Table:
     rows |= {"all": stages} if len(stages) > 1 else {}
     lines = [Row(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
     notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
-    for how in dict.fromkeys(estimate.how.values()):
-        models = ", ".join(one for one in estimate.how if estimate.how[one] == how)
-        notes.append(f"Tokens of {models}: {how}.")
+    notes.append(f"Tokens are reckoned: {RULE}.")
     asked = {one.name for one in stages if one.calls}
     notes += [_LENGTHS] * bool(asked) + [_JUDGED] * (JUDGE in asked) + estimate.notes
     notes += ["No price: --prices FILE names what tokens cost."] * (currency is None)
@@ -62,4 +60,5 @@ def describe_estimate(estimate: Estimate) -> dict[str, Any]:
         }
         for one in estimate.stages
     ]
-    return {"stages": stages, "tokens": dict(estimate.how), **({"notes": estimate.notes} if estimate.notes else {})}
+    tokens = dict.fromkeys((one.model for one in estimate.stages), f"reckoned, {RULE}")
+    return {"stages": stages, "tokens": tokens, **({"notes": estimate.notes} if estimate.notes else {})}

@@ -48,7 +48,7 @@ def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Pa
         "valid": not any(run.has_note(NoteCode.INVALID) for run in runs),
         "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
         "notes": [say(note) for note in note_validity(results)],
-        "stopped": next((result.stopped for result in results if result.stopped), None),
+        "stopped": next((say(result.stopped) for result in results if result.stopped), None),
         "coverage": next((run.coverage for run in runs if run.coverage), None),
         "provenance": join(run.whose for run in runs).value,
         "recipe": shared([_name_recipe(run) for run in runs]),

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from quadrag.chat.keys import known_keys
 from quadrag.errors import QuadragError
 from quadrag.judges.corrected import Judged
 from quadrag.judges.labels import Graded, find_graded, graded_keys
@@ -55,7 +54,6 @@ def list_judged(reader: RunReader, metric: str | None) -> tuple[Graded, list[Jud
 
 def _show(result: Run, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]:
     """Make items of what a person reads of a run, without its keys; with passages where one has to judge by them."""
-    hide = known_keys().hide
     several = len({row["id"] for row in result.items}) < len(result.items)
     for one in shown:
         if one.answer is None:
@@ -64,7 +62,7 @@ def _show(result: Run, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]
         before = "".join(f"{asked}\n{said or ''}\n" for asked, said in one.question.history)
         texts = (before + one.question.query, write_gold(one.question.references), one.answer)
         passages = [passage.text for passage in one.passages] if by_passages else []
-        question, gold, answer, *passages = (_CONTROL.sub("", clean(hide(text))) for text in (*texts, *passages))
+        question, gold, answer, *passages = (_CONTROL.sub("", clean(text)) for text in (*texts, *passages))
         name = "/".join(place) if several else one.question.id
         yield Judged(name, question, gold, answer, passages=passages, split=place[0], asked=place[1])
 

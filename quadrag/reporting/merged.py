@@ -32,7 +32,6 @@ def merge_runs(results: Sequence[Run]) -> Run:
             for score in result.scores
         ],
         [line | {"split": line["split"] + how(result)} for result in results for line in result.items],
-        stopped="; ".join(result.stopped for result in results if result.stopped) or None,
         asked={
             (config, split + how(result), name): one
             for result in results
@@ -59,4 +58,5 @@ def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
         short={place: kind for run in runs for place, kind in run.short.items()},
         notes=[note for run in runs for note in run.notes],
         dead_judge=any(run.dead_judge for run in runs),
+        stopped=next((run.stopped for run in runs if run.stopped), None),
     )

@@ -17,7 +17,7 @@ from quadrag.benchmark import Benchmark, load
 from quadrag.metric_record import metric_record
 from quadrag.provenance import Provenance
 from quadrag.results.record import RunRecord
-from quadrag.retrieval.registry import RETRIEVERS
+from quadrag.retrieval.search import RETRIEVERS
 from quadrag.spec import RAG, UNKNOWN
 
 from .cells import RATE

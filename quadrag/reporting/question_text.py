@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quadrag.chat.keys import known_keys
+from quadrag.errors import one_line
 from quadrag.metric_record import name_together, show_key
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES
@@ -83,7 +83,7 @@ def _write_question(sides: Sides, metrics: Sequence[str], options: DisplayOption
         return translate(text, options.language)
 
     def line(name: str, label: str, text: str) -> str:
-        shown = known_keys().line(text, options.longest)
+        shown = one_line(text, options.longest)
         return joint.format(runs=f"  {name} {label}" if name else f"  {label}", said=shown)
 
     first = sides[0][1]
@@ -112,7 +112,7 @@ def _write_question(sides: Sides, metrics: Sequence[str], options: DisplayOption
     for name, info in searches:
         for place, passage in enumerate(info.passages):
             known = info.documents is not None and info.documents[place] in question.relevant
-            ident = known_keys().line(passage.id, longest=options.longest and _LONGEST_ID)
+            ident = one_line(passage.id, options.longest and _LONGEST_ID)
             label = f"{word('passage')} {place + 1} {word('(gold)')}" if known else f"{word('passage')} {place + 1}"
             yield line(name, f"{label} [{ident}]", f"{passage.title} {passage.text}")
         for ident, text in info.missed.items():

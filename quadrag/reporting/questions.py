@@ -309,10 +309,10 @@ def note_gold(question: Question, passages: Sequence[Passage], documents: Sequen
     if relevant:
         held, sought, how = [{name} & relevant for name in documents or ()], len(relevant), "documents"
     else:
-        from quadrag.audit.checks import held as find
+        from quadrag.audit import match_golds
 
         texts = (f"{passage.title} {passage.text}" for passage in passages)
-        each = [find(text, parts, question.language) for text in texts]
+        each = [match_golds(text, parts, question.language) for text in texts]
         held = [{str(at) for at, part in enumerate(row) if part} for row in each]
         sought, how = len(parts), "words"
     places = [str(place) for place, has in enumerate(held, 1) if has]
@@ -327,19 +327,16 @@ def note_gold(question: Question, passages: Sequence[Passage], documents: Sequen
 
 def place_gold(question: Question, text: str) -> list[tuple[int, int]]:
     """Return where in a text the gold stands, where `note_gold` looks for it by words: begins and ends, in order."""
-    from quadrag.audit.checks import find_held
+    from quadrag.audit import locate_golds
 
-    return find_held(text, _list_sought(question), question.language)
+    return locate_golds(text, _list_sought(question), question.language)
 
 
 def _list_sought(question: Question) -> list[list[str]]:
     """Return the parts that are looked for by words, each with the ways to say it; [] where there are documents."""
-    ways = [] if question.relevant else load(question.benchmark).matchable_answers(question.references)
-    ways = [ways] if isinstance(ways, str) else ways
-    if not isinstance(ways, list | tuple) or not ways:
-        return []
-    parts = ways if all(isinstance(part, list | tuple) for part in ways) else [ways]
-    return [list(map(str, part)) for part in parts]
+    from quadrag.audit import gold_parts
+
+    return gold_parts([] if question.relevant else load(question.benchmark).matchable_answers(question.references))
 
 
 class Wanted(NamedTuple):

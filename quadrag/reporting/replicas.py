@@ -11,7 +11,7 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.benchmark import load
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.prompts import are_own
 from quadrag.provenance import Provenance
 from quadrag.results.note import Level, Note, NoteCode, group_notes
@@ -187,8 +187,8 @@ def _count_questions(results: Sequence[Run]) -> tuple[int, int, bool]:
     counts: dict[str, tuple[int, int, bool]] = {}
     for result in results:
         run, coverage = result.record, result.record.coverage
-        authors = hub_record(run.benchmark).rows[run.config] if run.whose.theirs else {}
-        known = [authors.get(split) for split in _list_splits(run)]
+        facts = card_facts(run.benchmark) if run.whose.theirs else None
+        known = [facts.find_rows(run.config, split) if facts else None for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})
         numbers = [rows.number for rows in known if rows and rows.number]
         whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked

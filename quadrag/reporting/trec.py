@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 import numpy as np
 
-from quadrag.chat.keys import known_keys
 from quadrag.records import Passage, Question, document_id, write_text
 from quadrag.results.record import check_stage
 from quadrag.run.finished import read_result
@@ -81,8 +80,7 @@ def qrels_lines(question: Question) -> Iterator[str]:
 
 def _fit(name: str) -> str:
     """Return an id as one column that a terminal shows as it stands."""
-    signs = known_keys().hide(name)
     fitted = (
-        sign if sign.isprintable() and sign not in " %" else quote(sign, "", errors="surrogatepass") for sign in signs
+        sign if sign.isprintable() and sign not in " %" else quote(sign, "", errors="surrogatepass") for sign in name
     )
     return "".join(fitted) or "%"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from quadrag.audit.finding import Finding
+from quadrag.audit import Finding
 from quadrag.results.items import exclude
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run

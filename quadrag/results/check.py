@@ -9,7 +9,7 @@ from typing import Any
 
 from quadrag.benchmark import NOT_GIVEN, load
 from quadrag.catalogue import configs
-from quadrag.chat.keys import known_keys
+from quadrag.errors import one_line
 from quadrag.metric_record import metric_record, show_key
 from quadrag.prompts import are_own
 from quadrag.provenance import Provenance
@@ -158,7 +158,7 @@ def _check_texts(result: Run) -> Iterator[Note]:
         yield Note(NoteCode.EMPTY_ANSWERS, {"kind": "own" if own else "model", "count": empty, "total": total})
     for text, questions in places.items():
         if len({*questions}) > 1 and len(questions) >= _MOSTLY * total:
-            said = known_keys().line(text, longest=_SHOWN)
+            said = one_line(text, _SHOWN)
             yield Note(NoteCode.SAME_ANSWER, {"count": len(questions), "total": total, "text": said})
 
 

@@ -40,6 +40,9 @@ class NoteCode(StrEnum):
     NOT_REPLICATED = "not_replicated", Level.WARNING
     MADE_UP_DATA = "made_up_data", Level.WARNING
     PARTIAL = "partial", Level.WARNING
+    STOPPED = "stopped", Level.WARNING
+    """Why a run could not finish: kind ``budget`` (done of total answers, limit, currency, spent and what the next call
+    may cost) or ``judge_dead`` (judge, what the fault said)."""
     INVALID = "invalid", Level.WARNING
     """Scores have no value: config, split, keys, judge (None: nobody was asked), cause (`score.Cause`), said (a reply,
     or why a call failed). But of a judge that is unread or dead: profile ("": under both), failed of total, limit (of
@@ -95,7 +98,6 @@ class NoteCode(StrEnum):
     """Which and how many questions are shown."""
     JUDGE_AGREEMENT = "judge_agreement"
     JUDGE_UNCERTIFIED = "judge_uncertified"
-    CERTIFICATE_UNUSED = "certificate_unused"
     CONDITIONS = "conditions", Level.DETAIL
     INTERVALS = "intervals", Level.DETAIL
     SETTINGS = "settings", Level.DETAIL

@@ -39,7 +39,8 @@ class RunRecord:
     state: str = "new"  # ``new``, ``running``, ``stopped`` or ``finished``
     files: dict[str, str] = field(default_factory=dict)  # the sha256 of each stage's file as the run wrote it, by name
     partial: dict[str, str] = field(default_factory=dict)  # the same of the files that a stopped run left
-    stopped: str | None = None  # why it could not finish
+    # Why it could not finish: ``code`` (``budget``, ``judge_dead``) and ``params``, as `NoteCode.STOPPED` has them.
+    stopped: dict[str, Any] | None = None
     log: bool = False  # whether its answers are a harness's log, of quadrag's own prompts and of what a model replied
     # Which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
     coverage: str | None = None

@@ -11,6 +11,7 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import Key
 
+from .note import Note, NoteCode
 from .record import RunRecord, check_stage
 from .score import ALL, Score
 
@@ -38,8 +39,8 @@ class Asked(NamedTuple):
 class Run:
     """A run, its scores and its lines of ``items.jsonl``.
 
-    `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
-    then partial. `asked` is what is kept of the questions, by their keys.
+    `reused` tells that it was finished before; `stopped` says why it could not finish, and the scores are then
+    partial. `asked` is what is kept of the questions, by their keys.
     `folder` is where the run lies, None where it was not kept.
     `certificates` are of its judges, as the user gives them or gave them to its run. `texts` are the answers by their
     questions' keys and their samples, as far as they are known. `parts` are the records of the runs that it was put
@@ -50,12 +51,17 @@ class Run:
     scores: list[Score]
     items: list[dict[str, Any]]
     reused: bool = False
-    stopped: str | None = None
     asked: Mapping[Key, Asked] = field(default_factory=dict)
     folder: Path | None = None
     certificates: Sequence[Any] = ()
     texts: Mapping[tuple[Key, int], str | None] = field(default_factory=dict)
     parts: Sequence[RunRecord] = ()
+
+    @property
+    def stopped(self) -> Note | None:
+        """Why it could not finish."""
+        row = self.record.stopped
+        return Note(NoteCode.STOPPED, {"kind": row["code"], **row["params"]}) if row else None
 
     def whole(self, profile: str = "") -> list[Score]:
         """Return the scores over all items, under one profile or under all."""

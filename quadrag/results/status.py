@@ -168,7 +168,11 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
             unjudged.setdefault((score.key.config, score.key.split), []).append(score.key)
     params = {"cause": Cause.JUDGE_UNREAD.value, "judge": run.unread_judge, "said": run.verdict}
     if run.dead_judge:
-        params = {"cause": Cause.JUDGE_DEAD.value, "judge": run.judge, "said": run.stopped}
+        params = {
+            "cause": Cause.JUDGE_DEAD.value,
+            "judge": run.judge,
+            "said": run.stopped and run.stopped["params"]["said"],
+        }
     return notes + [_note(NoteCode.INVALID, keys, **params) for keys in unjudged.values()]
 
 

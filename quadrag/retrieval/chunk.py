@@ -26,7 +26,7 @@ VERSION = 1  # goes up when the spans of a text change, so that indexes are buil
 
 # With the marks that close a quotation or a bracket. A full stop counts before a blank alone: 3.5 holds together.
 _SENTENCE_END = re.compile(r"""(?:[。！？!?；;]+|\.(?=\s))[”’」』）】》)\]"']*|\n+""")
-LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Span = tuple[int, int]
 
@@ -36,21 +36,13 @@ class Chunking:
     """How documents are cut.
 
     `size` is in characters, or in tokens of `tokenizer`: ``cl100k_base``, the path of a ``tokenizer.json``, a folder
-    that holds one, or a name on the Hub. `overlap` is in percent of `size`. Without `sentences`, chunks are plain
-    windows.
+    that holds one, or a name on the Hub. `overlap` is in percent of `size`, up to 90.
     """
 
     size: int = 128
     overlap: int = 0
     tokenizer: str | None = None
-    sentences: bool = True
     headed = False  # whether a passage is encoded behind its title
-
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise QuadragError(f"chunk size {self.size} is too small; expected at least 1")
-        if not 0 <= self.overlap <= 90:
-            raise QuadragError(f"chunk overlap {self.overlap} is out of range; expected 0 to 90, percent of the size")
 
     def cut(self, document: Document) -> Iterator[tuple[str, str]]:
         """Yield the chunks of a document, each with its id."""
@@ -65,7 +57,7 @@ class Chunking:
         """
         if self.tokenizer is None and 0 < len(text) <= self.size:
             return [(0, len(text))]  # one chunk, wherever its sentences end
-        ends = [match.end() for match in _SENTENCE_END.finditer(text)] if self.sentences else []
+        ends = [match.end() for match in _SENTENCE_END.finditer(text)]
         if not ends or ends[-1] < len(text):
             ends.append(len(text))
         if self.tokenizer is None:
@@ -84,7 +76,7 @@ class Chunking:
             if done:
                 low = bisect_left(counts, counts[done] - reach, start + 1, done)
                 # What must fit beside the overlap: the next sentence where it can, else the next place.
-                fits = self.sentences and counts[ends[sentence]] - counts[done] <= self.size
+                fits = counts[ends[sentence]] - counts[done] <= self.size
                 low = bisect_left(counts, counts[ends[sentence] if fits else done + 1] - self.size, low, done)
                 at = bisect_left(ends, low)
                 start = ends[at] if ends[at] < done else low
@@ -102,13 +94,12 @@ class Chunking:
         digest = self.tokenizer
         if digest not in (None, cl100k.NAME):
             digest = hashlib.sha256(load_tokenizer(str(digest)).to_str().encode()).hexdigest()
-        return {
-            "size": self.size,
-            "overlap": self.overlap,
-            "tokenizer": digest,
-            "sentences": self.sentences,
-            "version": VERSION,
-        }
+        return {"size": self.size, "overlap": self.overlap, "tokenizer": digest, "version": VERSION}
+
+
+def clean(text: str) -> str:
+    """Return a text with U+FFFD for each half of a surrogate pair, which has no UTF-8."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def head(text: str, size: int, tokenizer: str | None = None) -> tuple[str, int]:
@@ -145,8 +136,7 @@ def count_tokens(name: str | None) -> Callable[[str], int]:
 
 
 def _starts(name: str, text: str) -> list[int]:
-    # A half of a surrogate pair has no UTF-8, and tokenizers refuses it.
-    text = LONE_SURROGATE.sub("\ufffd", text)
+    text = clean(text)
     if name == cl100k.NAME:
         return cl100k.starts(text)
     return [start for start, _ in load_tokenizer(name).encode(text, add_special_tokens=False).offsets]
@@ -162,11 +152,7 @@ def load_tokenizer(name: str) -> Any:
     path = Path(name).expanduser()
     path = path / "tokenizer.json" if path.is_dir() else path
     try:
-        if not path.is_file():
-            from huggingface_hub import hf_hub_download
-
-            path = Path(hf_hub_download(name, "tokenizer.json"))
-        tokenizer = Tokenizer.from_file(str(path))
+        tokenizer = Tokenizer.from_file(str(path)) if path.is_file() else Tokenizer.from_pretrained(name)
     except Exception as error:  # tokenizers raises Exception itself; the Hub's client has many kinds
         raise QuadragError(
             f"no tokenizer from {name!r} ({' '.join(str(error).split())[:120]}); expected a tokenizer.json, "

@@ -7,7 +7,6 @@ that package is installed, with or without what it needs, nothing is downloaded.
 import os
 from functools import lru_cache
 from importlib.metadata import distributions
-from pathlib import Path
 from typing import Any
 
 from quadrag.errors import NotReady, QuadragError, tell_extra
@@ -20,31 +19,21 @@ _FILES = {  # as tiktoken calls them in a cache
 _CACHE = "TIKTOKEN_CACHE_DIR"
 
 
-def find_encoding(model: str) -> str | None:
-    """Name the encoding of one of OpenAI's models; None of others, and where its file is not here."""
-    try:
-        import tiktoken
-
-        name = tiktoken.encoding_name_for_model(model.rsplit("/", 1)[-1])
-    except (ImportError, KeyError):
-        return None
-    _find_cache()
-    return name if name in _FILES and (Path(os.environ.get(_CACHE, "")) / _FILES[name]).is_file() else None
+def count(text: str, name: str = NAME) -> int:
+    """Return how many tokens a text has."""
+    return len(_load(name).encode(text, allowed_special="all"))
 
 
-def _find_cache() -> None:
-    if _CACHE not in os.environ and (found := list(distributions(name="llama-index-core"))):
-        os.environ[_CACHE] = str(found[0].locate_file("llama_index/core/_static/tiktoken_cache"))
+def starts(text: str) -> list[int]:
+    """Return the character in which each token of a text starts."""
+    encoding = _load(NAME)
+    offsets: list[int] = encoding.decode_with_offsets(encoding.encode(text, allowed_special="all"))[1]
+    return offsets
 
 
 @lru_cache(maxsize=2)
-def _load(name: str = NAME) -> Any:
-    """Load an encoding."""
-    try:
-        import tiktoken
-    except ImportError:
-        raise NotReady(f"tokens of {name} need tiktoken; {tell_extra('tokens')}") from None
-    _find_cache()  # without it, tiktoken downloads the file
+def _load(name: str) -> Any:
+    tiktoken = _import_tiktoken()
     try:
         return tiktoken.get_encoding(name)
     except Exception as error:  # requests has many kinds, and a damaged file raises ValueError
@@ -54,13 +43,12 @@ def _load(name: str = NAME) -> Any:
         ) from None
 
 
-def count(text: str, name: str = NAME) -> int:
-    """Return how many tokens a text has."""
-    return len(_load(name).encode(text, allowed_special="all"))
-
-
-def starts(text: str) -> list[int]:
-    """Return the character in which each token of a text starts."""
-    encoding = _load()
-    found: list[int] = encoding.decode_with_offsets(encoding.encode(text, allowed_special="all"))[1]
-    return found
+def _import_tiktoken() -> Any:
+    """Import tiktoken, and name the folder of its files, which it would download."""
+    try:
+        import tiktoken
+    except ImportError:
+        raise NotReady(f"tokens of OpenAI's encodings need tiktoken; {tell_extra('tokens')}") from None
+    if _CACHE not in os.environ and (installed := list(distributions(name="llama-index-core"))):
+        os.environ[_CACHE] = str(installed[0].locate_file("llama_index/core/_static/tiktoken_cache"))
+    return tiktoken

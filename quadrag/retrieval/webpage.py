@@ -10,12 +10,14 @@ drawn is not there.
 import re
 from collections.abc import Iterable, Sequence
 from html import unescape
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from quadrag.systems.extractive import sentences as split
+
+if TYPE_CHECKING:
+    from .encoder import Encoder
 
 LONGEST = 1000  # characters of a sentence; what is longer is cut
 TOP = 20  # sentences shown
@@ -28,16 +30,6 @@ _MARKUP = re.compile(
 
 # One selector for all: each costs a walk over the whole page. A body has no head in it.
 _HIDDEN = ":is(script, style, noscript, template, svg, iframe, object, noframes, noembed)"
-
-
-class Encoder(Protocol):
-    """What `rank_sentences` needs of a sentence encoder; `baselines.retrieval.encoder.Encoder` has it."""
-
-    def documents(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Encode n texts as n rows of unit length."""
-
-    def queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Encode n questions likewise."""
 
 
 def text(html: str) -> str:
@@ -87,7 +79,7 @@ def locate_sentences(pages: Iterable[str | None]) -> dict[str, tuple[int, int]]:
 
 
 def rank_sentences(
-    query: str, candidates: Sequence[str], encoder: Encoder, top: int = TOP, room: int = ROOM
+    query: str, candidates: Sequence[str], encoder: "Encoder", top: int = TOP, room: int = ROOM
 ) -> list[tuple[int, float]]:
     """Return place and cosine of the sentences most like a question, best first, equal ones in their order.
 

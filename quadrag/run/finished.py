@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from quadrag import catalogue
 from quadrag.benchmark import load
-from quadrag.data.card_facts import hub_record
 from quadrag.errors import QuadragError
 from quadrag.progress import remark
 from quadrag.records import Key, read_jsonl
@@ -49,7 +49,7 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
 def _place_in_benchmark(result: Run) -> tuple[str, int, bool]:
     """Return where a run stands among those of a folder: its config as in its benchmark, without documents last."""
     run = result.record
-    configs = [*hub_record(run.benchmark).rows]
+    configs = [*catalogue.configs(run.benchmark)]
     known = configs.index(run.config) if run.config in configs else len(configs)
     return run.benchmark, known, run.retriever == NONE
 
@@ -69,7 +69,7 @@ def read_result(folder: Path, profile: str | None = None, run: RunRecord | None 
     scores, items = read_scores(folder, run), read_items(folder, run)
     asked, texts = read_asked(folder, run.files.get(QUESTIONS)), _read_texts(folder, run)
     marked = settle_scores(scores, run, items)
-    return Run(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
+    return Run(run, marked, items, asked=asked, folder=folder, texts=texts)
 
 
 def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:

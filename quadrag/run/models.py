@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quadrag.benchmark import load
+from quadrag.chat.completer import Completer
 from quadrag.chat.estimate import Estimate
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.ledger import Ledger
@@ -19,7 +20,7 @@ from quadrag.spec import EXTRACTIVE, Chat, Function, RunSpec, Service
 from quadrag.systems.extractive import Extractive
 from quadrag.systems.models import open_completer, open_system
 from quadrag.systems.service import RagService
-from quadrag.systems.system import Completer, System
+from quadrag.systems.system import System
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ class Models:
     entity_llm: Completer | None = None
     embed: Embed | None = None
     ledger: Ledger | None = None
-    dead_judge: str | None = None
+    dead_judge: Mapping[str, Any] | None = None
 
     @property
     def max_failed(self) -> float:
@@ -82,7 +83,7 @@ def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None)
     if spec.embed:
         from quadrag.retrieval.encoder import Encoder
 
-        embed = Encoder(spec.embed, trust=policy.trust)
+        embed = Encoder(spec.embed, policy.trust)
         embed.check()
     if system is None and isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE:
         system = Extractive()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Finder, load
+from quadrag.chat.completer import Completer
 from quadrag.chat.estimate import Estimate
 from quadrag.errors import QuadragError
 from quadrag.loading import Corpus
@@ -18,7 +19,6 @@ from quadrag.prompts import Prompts
 from quadrag.reading import Unreadable, parse_json
 from quadrag.records import Key, Passage, Question, jsonl_text, read_jsonl
 from quadrag.spec import RunSpec
-from quadrag.systems.system import Completer
 
 
 def find_context(
@@ -75,10 +75,10 @@ def retrieve(
 
     queries, told = list(dict.fromkeys(question.query for question in questions)), {}
     if estimate is not None:
-        hits = find_or_stand_in(corpus, task.retriever, task.retrieval, queries, estimate.notes)
+        hits = find_or_stand_in(corpus, task.retrieves, task.retrieval, queries, estimate.notes)
     else:
-        search = Search(corpus, task.retriever, task.retrieval)
-        hits, told = search.find(queries), search.told
+        search = Search(corpus, task.retrieves, task.retrieval)
+        hits, told = search.find(queries), search.found
     by_query = dict(zip(queries, hits, strict=True))
     return {question.key: tuple(by_query[question.query]) for question in questions}, told
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from quadrag import __version__, stats
 from quadrag.benchmark import Finder, identify_options, load
+from quadrag.chat.completer import Completer
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import FAILED
 from quadrag.data.authors import know_files
@@ -34,7 +35,7 @@ from quadrag.scoring.drive import DeadJudge, score_text
 from quadrag.scoring.judging import Scored, check_models, count_verdicts, score_answers
 from quadrag.scoring.served import score_service
 from quadrag.spec import CallPolicy, RunSpec
-from quadrag.systems.system import Assignment, Completer, Generated
+from quadrag.systems.system import Assignment, Generated
 
 from . import questions as kept_questions
 from . import retrieve as passages_of
@@ -125,11 +126,11 @@ def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy)
         try:
             generated, stopped = answer(folder, loaded, models, passages), None
         except BudgetReached as stop:
-            (generated,), stopped = stop.results, str(stop)
+            (generated,), stopped = stop.results, stop.params
     answers = generated.asked if stopped else generated.answers
     scored = score(folder, loaded, models, answers, passages, stopped)
     if scored.dead and again and not models.dead_judge:
-        raise DeadJudge(f"{scored.stopped}; the answers are kept in {folder.path}: do it again with a judge that does")
+        raise DeadJudge(scored.stopped or {})
     summarise(folder, models, generated, answers, scored, started)
     folder.record.usage = _show_moments(models.spent_since(before))
     marked = settle_scores(scored.scores, folder.record, scored.items)
@@ -137,7 +138,7 @@ def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy)
         folder.commit()
     texts = {(one.key, one.sample): one.answer for one in generated.answers}
     run = folder.record
-    return Run(run, marked, scored.items, stopped=run.stopped, asked=asked, folder=folder.path, texts=texts)
+    return Run(run, marked, scored.items, asked=asked, folder=folder.path, texts=texts)
 
 
 def require_entity_llm(entity_llm: Completer | None, answering: Completer | None, spec: RunSpec) -> None:
@@ -182,7 +183,7 @@ def describe(loaded: Loaded, models: Models, policy: CallPolicy) -> RunRecord:
         from quadrag.retrieval.search import describe_search
 
         searched["retrieval"] = {**spec.settings(), "corpus": loaded.corpus.fingerprint[:16]}
-        searched["search"] = describe_search(spec.retriever, spec.retrieval)
+        searched["search"] = describe_search(spec.retrieves, spec.retrieval)
     metrics = benchmark.metrics(spec.config, spec.conditions)
     keywords = {
         metric.module: benchmark.keywords(metric, questions, spec.conditions) for metric in metrics
@@ -338,7 +339,7 @@ def score(
     models: Models,
     answers: Sequence[Answer],
     passages: Mapping[Key, Sequence[Passage]],
-    stopped: str | None,
+    stopped: Mapping[str, Any] | None,
 ) -> Scored:
     """Drive the scorers over the answers; of a run that stopped, over those there are, by what needs no judge."""
     spec = loaded.work.task
@@ -362,11 +363,6 @@ def summarise(
     """Write items and scores, and note what the run came to."""
     record, stopped = folder.record, scored.stopped
     scored.tell(record)
-    if stopped and record.dead_judge:
-        kept = f"; the answers are kept in {folder.path}" if folder.path else ""
-        stopped = f"{stopped}{kept}: do it again with a judge that does"
-    elif stopped:
-        stopped = f"{len(answers)} of {len(generated.answers)} answers; {stopped}"
     texts = {VERDICTS: jsonl_text(scored.verdicts)} if models.judges else {}
     texts |= {ITEMS: jsonl_text(scored.items), SCORES: score_text(scored.scores)}
     if stopped and not folder.whole:
@@ -377,7 +373,11 @@ def summarise(
     record.short = find_short(answers) if models.system.asks_models or record.log else {}
     record.failed_verdicts = 0 if stopped else count_verdicts(answers, scored.items, "api_error")
     record.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
-    record.state, record.stopped = "stopped" if stopped else "finished", stopped
+    record.state, record.stopped = "finished", None
+    if stopped:
+        params = {} if record.dead_judge else {"done": len(answers), "total": len(generated.answers)}
+        code = "judge_dead" if record.dead_judge else "budget"
+        record.state, record.stopped = "stopped", {"code": code, "params": {**stopped, **params}}
     record.started, record.seconds = _clock(started), round(time.time() - started, 3)
     record.host = platform.node()
 

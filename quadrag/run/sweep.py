@@ -7,7 +7,7 @@ from pathlib import Path
 
 from quadrag.benchmark import load
 from quadrag.data.builders import SAMPLE
-from quadrag.data.files import find_files
+from quadrag.data.files import find_lacking
 from quadrag.errors import NotReady, QuadragError
 from quadrag.loading import script_options
 from quadrag.results.run import Run
@@ -104,7 +104,7 @@ def _find_obstacle(spec: RunSpec, models: Models) -> str | None:
     benchmark = load(spec.benchmark)
     if spec.data_dir not in (None, SAMPLE):
         split = spec.split or benchmark.default_split
-        lacking = find_files(spec.benchmark, spec.config, str(spec.data_dir), split)[1]
+        lacking = find_lacking(spec.benchmark, spec.config, str(spec.data_dir), split)
         if lacking:
             return f"{spec.data_dir} lacks {', '.join(lacking)}; fetch it with `quadrag prepare {spec.benchmark}`"
     try:

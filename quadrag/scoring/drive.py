@@ -32,7 +32,13 @@ Passages = Mapping[Key, Sequence[Passage]]
 
 
 class DeadJudge(QuadragError):
-    """A judge of which nothing came but faults."""
+    """A judge of which nothing came but faults; `params` are its name as ``judge``, and what the fault ``said``."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take what is known of it."""
+        line = "the judge {judge} does not answer: {said}; answers are kept: do it again with a judge that does"
+        super().__init__(line.format_map(params))
+        self.params = params
 
 
 @dataclass(slots=True)
@@ -43,7 +49,7 @@ class ScoringInputs:
     embed: Embed | None = None
     passages: Passages | None = None
     said: dict[tuple[int, str], Any] = field(default_factory=dict, init=False)  # by judge and chat
-    stopped: str | None = field(default=None, init=False)  # why a budget ended among the verdicts
+    stopped: Mapping[str, Any] | None = field(default=None, init=False)  # the budget that ended among the verdicts
 
     @property
     def models(self) -> list[str | None]:
@@ -75,10 +81,10 @@ class ScoringInputs:
         try:
             return list(self.judges[place](chats))
         except BudgetReached as stop:
-            self.stopped = self.stopped or str(stop)
+            self.stopped = self.stopped or stop.params
             return list(stop.results)
         except DeadServer as dead:
-            raise DeadJudge(f"the judge {self.models[place]} does not answer: {dead}") from dead
+            raise DeadJudge({"judge": self.models[place], "said": str(dead)}) from dead
 
 
 def load_scorer(name: str) -> Any:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from quadrag.benchmark import Benchmark, MetricUse
-from quadrag.chat.keys import known_keys
+from quadrag.chat.completer import Completer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import UNREADABLE, Failure
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
@@ -20,7 +20,6 @@ from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES
 from quadrag.results.score import Score
 from quadrag.spec import RunSpec
-from quadrag.systems.system import Completer
 
 from .drive import DeadJudge, Embed, Request, Rows, ScoringInputs, Work, follow, load_scorer, score
 
@@ -30,7 +29,7 @@ _NOT_ASKED = Failure("api_error", "not asked yet")
 
 
 class Scored(NamedTuple):
-    """Items and scores, what was asked and said, why the run stopped, and which judge was asked no further.
+    """Items and scores, what was asked and said, what stopped the run, and which judge was asked no further.
 
     `verdict` could not be read. `notes` are of what is odd of the others.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
@@ -38,7 +37,7 @@ class Scored(NamedTuple):
 
     items: Rows
     scores: list[Score]
-    stopped: str | None = None
+    stopped: Mapping[str, Any] | None = None
     verdict: str | None = None
     unread: str | None = None
     dead: bool = False
@@ -55,7 +54,7 @@ class Judging(Protocol):
     """The models of a run as far as they judge; `dead_judge` says why none is asked, where one does not answer."""
 
     judges: Sequence[Completer]
-    dead_judge: str | None
+    dead_judge: Mapping[str, Any] | None
     embed: Embed | None
     ledger: Ledger | None
 
@@ -109,7 +108,7 @@ def score_answers(
     questions: Sequence[Question],
     answers: Sequence[Answer],
     task: RunSpec,
-    stopped: str | None = None,
+    stopped: Mapping[str, Any] | None = None,
     passages: Mapping[Key, Sequence[Passage]] | None = None,
 ) -> Scored:
     """Score answers with the run's judges, unless it has stopped before; ranks too, where passages are given.
@@ -133,7 +132,7 @@ def score_answers(
                 if unread is None:
                     return _judge(models, judged)
         except DeadJudge as error:
-            dead = str(error)
+            dead = error.params
     items, scores = judged._replace(given=replace(given, judges=())).score()
     model, verdict = unread or (None, None)
     return Scored(items, scores, stopped or dead, verdict, model, dead is not None)
@@ -209,7 +208,7 @@ def _quote_unreadable(judged: Judged, items: Rows) -> str | None:
 
 
 def _quote(reply: str) -> str:
-    return known_keys().line(reply, _SHOWN)
+    return one_line(reply, _SHOWN)
 
 
 def find_oddities(judged: Judged, items: Rows) -> list[Note]:

@@ -1,7 +1,7 @@
-"""A model file of the CRAG challenge as what answers, as it is, in this process: ``batch_generate_answer`` of a class.
+"""A model file of a challenge as what answers, as it is, in this process: ``batch_generate_answer`` of a class.
 
-The challenge's interface (KDD Cup 2024, the released starter kit): batches of queries with their pages' HTML. Imports
-are looked for in the file's folder and the one above.
+The interface is that of the KDD Cup 2024's starter kit: batches of queries with their pages' HTML. Imports are looked
+for in the file's folder and the one above.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from quadrag.errors import QuadragError
 from quadrag.records import Key
 
 from .function import Function
-from .system import Assignment, Generated, Passages, Questions, Tell
+from .system import Assignment, Generated, OnProgress, Passages, Questions
 
 _FIELDS = ("interaction_id", "query", "search_results", "query_time")
 
@@ -36,24 +36,22 @@ class Challenge(Function):
         super().__init__(lambda rows: None, f"challenge:{self._path.name}" + f"#{kind}" * bool(kind))
         self.parameters = {"code": hashlib.sha256(self._path.read_bytes()).hexdigest()[:16]}
 
-    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+    def answer(
+        self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
+    ) -> Generated:
         """Hand the pages over, in batches as large as the model wants them; see `System.answer`."""
         with redirect_stdout(sys.stderr):
-            model = self._load()
-            self.batch_size = model.get_batch_size()
-            ask = model.batch_generate_answer
+            sys.path[:0] = map(str, self._path.parents[:2])
+            try:
+                model = runpy.run_path(str(self._path))[self._class]()
+            except Exception as error:
+                why = known_keys().line(f"{type(error).__name__}: {error}")
+                raise QuadragError(f"cannot load {self.name} ({why}); expected PATH.py#Class") from error
+            self.batch_size, ask = model.get_batch_size(), model.batch_generate_answer
             self.function = lambda rows: ask({name: [row[name] for row in rows] for name in _FIELDS})
-            return super().answer(work, questions, passages, tell)
+            return super().answer(work, questions, passages, on_progress)
 
     def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterator[tuple[Key, Any]]:
         keys = {question.id: question.key for question in questions}
         for record in work.benchmark.records(work.task, questions) if work.benchmark.records else ():
             yield keys[record["interaction_id"]], record
-
-    def _load(self) -> Any:
-        sys.path[:0] = map(str, self._path.parents[:2])
-        try:
-            return runpy.run_path(str(self._path))[self._class]()
-        except Exception as error:
-            why = known_keys().line(f"{type(error).__name__}: {error}")
-            raise QuadragError(f"cannot load {self.name} ({why}); expected PATH.py#Class") from error

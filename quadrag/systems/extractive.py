@@ -10,10 +10,9 @@ from collections.abc import Sequence
 
 from quadrag.records import Passage
 
-from .system import Assignment, Generated, Passages, Questions, System, Tell, make_answer
+from .system import Assignment, Generated, OnProgress, Passages, Questions, System, make_answer
 
 EXTRACTIVE = "extractive"
-NO_PASSAGES = "no passages are shown, so there is no sentence to give"
 
 # A full stop ends an English sentence only before a blank, so that 3.5 holds together (the U.S. market does not).
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；])|(?<=\.)(?=\s)|[\r\n]+")
@@ -31,18 +30,15 @@ def _terms(text: str, language: str) -> Counter[str]:
     return Counter(text[i : i + 2] for i in range(len(text) - 1))
 
 
-def _f1(terms: Counter[str], query: Counter[str]) -> float:
-    common = sum((terms & query).values())
-    return 2 * common / (terms.total() + query.total()) if common else 0.0
-
-
 def best_sentence(query: str, passages: Sequence[Passage], language: str) -> str:
     """Return the sentence with the highest F1 with the query, the first of equals; "" without passages."""
     wanted = _terms(query, language)
     best, best_score = "", -1.0
     for passage in passages:
         for sentence in sentences(passage.text):
-            score = _f1(_terms(sentence, language), wanted)
+            terms = _terms(sentence, language)
+            common = (terms & wanted).total()
+            score = 2 * common / (terms.total() + wanted.total()) if common else 0.0
             if score > best_score:
                 best, best_score = sentence, score
     return best
@@ -54,7 +50,9 @@ class Extractive(System):
     asks_models = draws = False
     name = EXTRACTIVE
 
-    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+    def answer(
+        self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
+    ) -> Generated:
         """Answer with the most similar sentence; see `System.answer`."""
         return Generated(
             [

@@ -8,18 +8,17 @@ process: what clients bind to a loop at their first call, as connections and loc
 import asyncio
 import inspect
 import json
-import math
 import os
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from quadrag.benchmark import Benchmark
@@ -32,12 +31,11 @@ from quadrag.reading import Unreadable, name_kind
 from quadrag.records import Key, Passage, dumps
 from quadrag.spec import RunSpec
 
-from .own import Served, pose, read_result, take_served
-from .system import Assignment, Generated, Passages, Questions, System, Tell, collect
+from .own import pose, read_result, take_served
+from .system import Assignment, Generated, OnProgress, Passages, Questions, System, collect
 
 _FIRST = 8  # questions that all failed: the others would
 _OURS = str(Path(__file__).parent)
-_opening = threading.Lock()
 
 Batch = Sequence[tuple[Key, Any]]  # of each question its key, and what the function is handed
 Results = list[Reply | Failure]
@@ -77,7 +75,9 @@ class Function(System):
             return take_served(benchmark, task)
         return replace(super().take(benchmark, task), prompts=load_service_prompts(task.benchmark))
 
-    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+    def answer(
+        self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
+    ) -> Generated:
         """Call the function for each question that is not answered yet; see `System.answer`.
 
         What it raises is the failure of that question alone, unless nothing but failures comes of it.
@@ -86,24 +86,23 @@ class Function(System):
         asked = [question for question in questions if question.key not in replies]
         self.spent["calls"] += len(asked)
         self.spent["cached"] += len(questions) - len(asked)
+        failures: list[Failure] = []
 
         def keep(batch: Batch, results: Results) -> None:
             made = dict(zip((key for key, _ in batch), results, strict=True))
             self._keep(made)
             replies.update(made)
-            if tell is not None:
-                tell(len(replies), len(questions))
+            failures.extend(reply for reply in results if isinstance(reply, Failure))
+            if _FIRST <= len(replies) == len(failures):
+                raise QuadragError(
+                    f"the first {len(failures)} questions all failed, and no more are asked; the first: "
+                    f"{failures[0].detail}; correct the function and run again"
+                )
+            if on_progress is not None:
+                on_progress(len(replies), len(questions))
 
         posed = iter(self._pose(work, asked, passages))
-        batches = iter(lambda: list(islice(posed, self.batch_size or 1)), [])
-        self._call_all(islice(batches, math.ceil(_FIRST / (self.batch_size or 1))), keep)
-        failures = [reply for reply in replies.values() if isinstance(reply, Failure)]
-        if len(asked) >= _FIRST and len(failures) == len(replies):
-            raise QuadragError(
-                f"the first {len(failures)} questions all failed, and no more are asked; the first: "
-                f"{failures[0].detail}; correct the function and run again"
-            )
-        self._call_all(batches, keep)
+        self._call_all(iter(lambda: list(islice(posed, self.batch_size or 1)), []), keep)
         return collect([(question, 0) for question in questions], [replies[question.key] for question in questions])
 
     def keep(self, path: Path) -> None:
@@ -117,6 +116,7 @@ class Function(System):
         """Call the function for lists of questions, and keep what comes of each as it comes."""
         if self._waits:
             _call_beside(self._call, batches, self.concurrency, keep)
+            return
         for batch in batches:
             try:
                 self._call(batch).send(None)  # it awaits nothing, so this ends it
@@ -150,11 +150,11 @@ class Function(System):
         kept: dict[Key, Reply | Failure] = {}
         text = self._kept_in.read_text("utf-8", "replace") if self._kept_in and self._kept_in.exists() else ""
         for line in text.split("\n"):
-            with suppress(ValueError, KeyError, TypeError, RecursionError):
+            with suppress(ValueError):
                 row = json.loads(line)
                 (config, split, ident), made = row.pop("key"), row.pop("made")
                 row["passages"] = tuple(Passage(*passage) for passage in row["passages"])
-                kept[config, split, ident] = Served(**row)
+                kept[config, split, ident] = Reply(**row)
                 self.spent["oldest"] = min(made, self.spent["oldest"] or made)
         return kept
 
@@ -164,7 +164,7 @@ class Function(System):
             return
         with self._kept_in.open("a", encoding="utf-8") as file:
             for key, reply in replies.items():
-                if isinstance(reply, Served):
+                if isinstance(reply, Reply):
                     # A line break first: a kill may have cut the last line off.
                     file.write(f"\n{dumps({'key': key, 'made': round(time.time(), 3), **asdict(reply)})}\n")
 
@@ -189,30 +189,29 @@ def _call_beside(
     call: Callable[[Batch], Any], batches: Iterator[Batch], concurrency: int, keep: Callable[[Batch, Results], None]
 ) -> None:
     """Call a coroutine function for all batches in the loop, and keep what comes of each in the order they end."""
+    results: SimpleQueue[tuple[Batch, Any]] = SimpleQueue()
 
-    async def hold(batch: Batch) -> Any:
-        try:
-            return await call(batch)
-        except BaseException as error:  # which might end the loop
-            return error
-
-    with _opening:
-        loop = _find_loop(os.getpid())
-    waiting: dict[Future[Any], Batch] = {}
-    try:
-        while True:
-            for batch in islice(batches, concurrency - len(waiting)):
-                waiting[asyncio.run_coroutine_threadsafe(hold(batch), loop)] = batch
-            if not waiting:
+    async def work() -> None:
+        for batch in batches:
+            try:
+                results.put((batch, await call(batch)))
+            except BaseException as error:  # which might end the loop
+                results.put((batch, error))
                 return
-            for done in wait(waiting, return_when=FIRST_COMPLETED).done:
-                batch, results = waiting.pop(done), done.result()
-                if isinstance(results, BaseException):
-                    raise results
-                keep(batch, results)
+
+    async def work_all() -> None:
+        await asyncio.gather(*(work() for _ in range(concurrency)))
+
+    running = asyncio.run_coroutine_threadsafe(work_all(), _find_loop(os.getpid()))
+    running.add_done_callback(lambda _: results.put(([], None)))
+    try:
+        while (batch_result := results.get())[0]:
+            batch, result = batch_result
+            if isinstance(result, BaseException):
+                raise result
+            keep(batch, result)
     finally:
-        for future in waiting:
-            future.cancel()
+        running.cancel()
 
 
 @cache

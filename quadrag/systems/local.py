@@ -3,18 +3,18 @@
 Chats are sorted by their length and answered in batches, padded on the left; where memory ends, a batch is halved. A
 batch is kept whole or not at all, so a run that was stopped goes on with the batches of one that was not. In float32
 padding leaves greedy answers as they are; in half precision a near tie may fall otherwise. Where tokens are drawn, a
-batch has one seed. A model without a chat template gets system message, blank line, user message, as RGB's code does.
+batch has one seed. A model without a chat template gets system message, blank line, user message.
 """
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag import parallel
-from quadrag.chat.ledger import Ledger, look_up
-from quadrag.chat.reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict, read_message, read_row
+from quadrag.chat.completer import Calls, Completer, Messages
+from quadrag.chat.ledger import Ledger
+from quadrag.chat.reply import Failure, Outcome, Row, read_message
 from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.trust import Pins, Trust, refuse_code
 
@@ -23,11 +23,10 @@ _MAX_TOKENS = 512
 _SAMPLING = ("temperature", "top_p", "top_k", "repetition_penalty")
 _PARAMETERS = {*_SAMPLING, "max_tokens", "seed"}
 
-Chat = list[dict[str, str]]
 Call = tuple[bytes, list[int]]  # its key and its tokens
 
 
-class LocalModel:
+class LocalModel(Completer):
     """A model of transformers; `model` is its name or folder, as requested."""
 
     def __init__(
@@ -45,70 +44,47 @@ class LocalModel:
         `replay` answers from the ledger alone. Parameters are temperature (0: greedy), top_p, top_k,
         repetition_penalty, max_tokens (512 when absent) and seed. `batch_size` is the most chats at once.
         """
-        self.model, self.known_as = model, f"local:{model}"  # the name in the ledger
-        self.parameters = {name: value for name, value in parameters.items() if value is not None}
+        super().__init__(model, ledger, replay, parameters)
         if unknown := set(self.parameters) - _PARAMETERS:
             raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")
-        self.on_progress: Callable[[int, int], None] | None = None
-        self.spent: dict[str, Any] = dict.fromkeys(("calls", "cached", "prompt_tokens", "completion_tokens"), 0)
-        self.spent["seconds"] = 0.0  # of generation
-        self.ledger = ledger
-        self._replay, self._trust, self._batch_size = replay, trust or Trust(), batch_size
+        # `seconds` are of generation.
+        self.spent |= {"calls": 0, "cached": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0}
+        self._trust, self._batch_size = trust or Trust(), batch_size
         # Another commit is another model, for the ledger and for `run.json`.
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
         self._loaded: tuple[Any, Any] | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave the weights and the ledger behind: a worker of `quadrag.parallel` loads its own."""
-        return {**vars(self), "_loaded": None, "ledger": None, "on_progress": None, "spent": {}}
-
-    def complete(self, batch: Sequence[Chat], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
-        """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
-        _, keys, kept = self.look_up(batch, samples)
-        calls, outcomes = dict(zip(keys, batch, strict=True)), dict[bytes, Outcome](kept)
-        self.spent["cached"] += sum(key in kept for key in keys)
-        if len(kept) < len(calls) and not self._replay:
-            self._make(calls, outcomes)
-        elif calls and not kept:
-            raise QuadragError(f"the ledger lacks the {len(calls)} replies of {self.known_as}; run without --replay")
-        undone = f"{NOT_ASKED}: the ledger has no reply to replay"
-        return [read_row(outcomes.get(key, undone)) for key in keys]
-
-    def look_up(
-        self, batch: Sequence[Chat], samples: Sequence[int] | None = None
-    ) -> tuple[Sequence[Chat], list[bytes], dict[bytes, Row]]:
-        """Return chats, the keys of their calls, and what the ledger has of these."""
-        return batch, *look_up(self.ledger, self.known_as, batch, self.parameters, samples)
-
-    def __call__(self, batch: Sequence[Chat]) -> list[str | Failure]:
-        """Answer as a judge does; a reply cut by length is a failure."""
-        return [as_verdict(reply) for reply in self.complete(batch)]
+    @property
+    def known_as(self) -> str:
+        """The name in the ledger."""
+        return f"local:{self.model}"
 
     def close(self) -> None:
         """Let the model go."""
         self._loaded = None
 
-    def _make(self, calls: Mapping[bytes, Chat], outcomes: dict[bytes, Outcome]) -> None:
+    def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
         """Make the calls that lack an outcome, batch by batch; each is kept at once.
 
         Raises:
             QuadragError: of the first calls none succeeds, so the others would not.
         """
         kept = set(outcomes)
-        encoded = [(key, self._encode(chat)) for key, chat in calls.items()]
+        encoded = [(key, self._encode(chat)) for key, (chat, _) in calls.items()]
         # The longest first: where memory ends, it does at once. Batches are of all calls, so that a run that goes on
         # makes those that it would have made.
         encoded.sort(key=lambda call: (-len(call[1]), call[0]))
         parts = [encoded[start : start + self._batch_size] for start in range(0, len(encoded), self._batch_size)]
         parts = [part for part in ([call for call in part if call[0] not in kept] for part in parts) if part]
         alive = bool(kept)
-        for part, results in zip(parts, parallel.each(self.generate, parts), strict=True):
-            made = dict(zip((key for key, _ in part), results, strict=True))
-            rows = {key: row for key, row in made.items() if not isinstance(row, str)}
+        for part in parts:
+            made = dict(zip((key for key, _ in part), self._generate(part), strict=True))
+            failures = [outcome for outcome in made.values() if isinstance(outcome, Failure)]
+            rows = {key: row for key, row in made.items() if not isinstance(row, Failure)}
             alive = alive or bool(rows)
             if not alive:
-                raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {results[0]}")
+                raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {failures[0].detail}")
             if self.ledger is not None:
                 self.ledger.put_many(rows.items())
             outcomes |= made
@@ -119,7 +95,7 @@ class LocalModel:
             if self.on_progress:
                 self.on_progress(len(outcomes), len(calls))
 
-    def _encode(self, chat: Chat) -> list[int]:
+    def _encode(self, chat: Messages) -> list[int]:
         """Return the tokens of a chat as the model is asked."""
         tokenizer, _ = self._load()
         if not tokenizer.chat_template:
@@ -132,18 +108,18 @@ class LocalModel:
             why = f"the chat template of {self.known_as} refuses the messages ({one_line(error)})"
             raise QuadragError(f"{why}; name prompts that it takes with --prompts, or another model") from None
 
-    def generate(self, calls: Sequence[Call]) -> list[Outcome]:
+    def _generate(self, calls: Sequence[Call]) -> list[Outcome]:
         """Answer calls at once, or by halves where that fails: what fails alone is the failure of that call."""
         try:
-            return list(self._generate(calls))
+            return list(self._generate_batch(calls))
         except (RuntimeError, MemoryError, ValueError, IndexError) as error:
             if len(calls) == 1:
-                return [one_line(f"{type(error).__name__}: {error}")]
+                return [Failure("api_error", one_line(f"{type(error).__name__}: {error}"))]
         gc.collect()  # of what the failed attempt held
         half = (len(calls) + 1) // 2
-        return self.generate(calls[:half]) + self.generate(calls[half:])
+        return self._generate(calls[:half]) + self._generate(calls[half:])
 
-    def _generate(self, calls: Sequence[Call]) -> Iterator[Row]:
+    def _generate_batch(self, calls: Sequence[Call]) -> Iterator[Row]:
         tokenizer, model = self._load()
         import torch
 

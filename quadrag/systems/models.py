@@ -1,10 +1,10 @@
 """From a spec to what answers or judges: an endpoint, weights loaded here, a challenge's model file."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from quadrag.chat.client import ChatClient
+from quadrag.chat.completer import Completer
 from quadrag.chat.estimate import StandIn
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.prices import BudgetReached
@@ -13,7 +13,7 @@ from quadrag.spec import CHALLENGE
 
 from .estimated import ANSWERS, ENTITIES, JUDGE, expect_answers, expect_entities, expect_verdicts
 from .local import BATCH_SIZE, LocalModel
-from .system import Assignment, Completer, Generated, Passages, Questions, System, Tell, collect
+from .system import Assignment, Generated, OnProgress, Passages, Questions, System, collect
 
 _LOCAL = "local:"
 
@@ -21,11 +21,11 @@ _LOCAL = "local:"
 class ChatModel(System):
     """A chat model as what answers, which may also be asked about a question before it is answered."""
 
-    def __init__(self, asked: Any) -> None:
+    def __init__(self, asked: Completer) -> None:
         """Take an open client or model."""
         self.asked = self.completer = asked
         self.parameters, self.spent = dict(asked.parameters), asked.spent
-        self.service = getattr(asked, "service", None)
+        self.service = asked.service
 
     @property
     def name(self) -> str:
@@ -36,13 +36,15 @@ class ChatModel(System):
         """Close what is asked."""
         self.asked.close()
 
-    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+    def answer(
+        self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
+    ) -> Generated:
         """Ask each question `samples` times; see `System.answer`."""
         asked, samples = self.asked, work.task.samples
         if isinstance(asked, StandIn):
             expected = expect_answers(questions, samples)
-            asked = replace(asked, stage=ANSWERS, expect=lambda batch: expected)
-        asked.on_progress = tell
+            asked = StandIn(asked.estimate, asked.asked, ANSWERS, lambda batch: expected, asked.rate)
+        asked.on_progress = on_progress
         retriever, messages = work.task.retriever or "", work.benchmark.messages
         jobs = [(question, sample) for question in questions for sample in range(samples)]
         batch = [messages(question, passages[question.key], work.prompts, retriever) for question, _ in jobs]
@@ -71,9 +73,10 @@ def open_completer(
     """
     asked: ChatClient | LocalModel
     if spec.startswith(_LOCAL):
+        ledger = None if policy.ledger is None else policy.open_ledger()
         asked = LocalModel(
             spec.removeprefix(_LOCAL),
-            ledger=None if policy.ledger is None else policy.open_ledger(),
+            ledger=ledger,
             replay=policy.replay,
             parameters=parameters,
             trust=policy.trust,
@@ -85,8 +88,6 @@ def open_completer(
         transport = CompletionsTransport(template) if template else None
         sent = {**parameters, **(transport.parameters if transport else {})}
         asked = ChatClient(spec, policy, name=name, parameters=sent, transport=transport)
-        if asked.spec.url and not policy.replay:
-            asked.check_served()
     if policy.estimate is None:
         return asked
     stage, expect = (JUDGE, expect_verdicts) if judges else (ENTITIES, expect_entities)

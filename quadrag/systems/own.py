@@ -64,7 +64,7 @@ def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ())
     option = work.benchmark.options.get(_ASKED)
     manner = str(option.read(_ASKED, work.task.options)) if option else "bare"
     names = (question.config, question.language, "default")
-    template = next(work.prompts[name] for name in names if name in work.prompts)[manner]
+    template = next((work.prompts[name][manner] for name in names if name in work.prompts), "{query}")
     apart = question.slots.get("question") == question.slots.get("asked")
     return OpenQuestion(
         id=question.id,
@@ -79,14 +79,7 @@ def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ())
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Served(Reply):
-    """An answer of one's own system with its passages, best first."""
-
-    passages: tuple[Passage, ...] = ()
-
-
-def read_result(result: Any) -> Served:
+def read_result(result: Any) -> Reply:
     """Read what a system gave for a question: a text; a pair of it and passages; or an object that holds both.
 
     Raises:
@@ -98,7 +91,7 @@ def read_result(result: Any) -> Served:
     answer = next((parts[name] for name in _ANSWERS if name in parts), result)
     passages = find_passages(parts)
     if isinstance(text := plain(answer), str):
-        return Served(text, None, None, find_reasoning(parts), 0.0, passages)
+        return Reply(text, reasoning=find_reasoning(parts), passages=passages)
     whose = "" if answer is result else f" whose answer is {name_kind(answer)}"
     if answer is result and isinstance(result, Mapping):
         whose = f" with the keys {name_keys(result)}"

@@ -1,17 +1,18 @@
 """What answers questions, whatever it is: the one protocol that a run knows.
 
 A system says of itself whether it finds its own passages, as a RAG service does, or wants whole pages, as a model file
-of the CRAG challenge does. A failed call leaves an answer of None, with the reason.
+of a challenge does. A failed call leaves an answer of None, with the reason.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from quadrag.benchmark import Benchmark
-from quadrag.chat.reply import NOT_ASKED, Failure, Reply, read_answer
+from quadrag.chat.completer import Completer
+from quadrag.chat.reply import Failure, Reply, read_answer
 from quadrag.errors import QuadragError
 from quadrag.prompts import Prompts, load_prompts
 from quadrag.records import Answer, Key, Passage, Question
@@ -19,30 +20,7 @@ from quadrag.spec import RunSpec
 
 Passages = Mapping[Key, Sequence[Passage]]
 Questions = Sequence[Question]
-Tell = Callable[[int, int], None] | None  # is told how many answers are done, of how many
-
-
-class Completer(Protocol):
-    """A chat model, as `quadrag.chat.client.ChatClient` and `systems.local.LocalModel` are."""
-
-    parameters: dict[str, Any]
-    spent: dict[str, Any]
-    on_progress: Callable[[int, int], None] | None
-
-    @property
-    def model(self) -> str:
-        """The model's name as requested."""
-
-    def complete(
-        self, batch: Sequence[list[dict[str, str]]], *, samples: Sequence[int] | None = None
-    ) -> list[Reply | Failure]:
-        """Answer a batch of chats in order."""
-
-    def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
-        """Answer as a judge does."""
-
-    def close(self) -> None:
-        """Let connections or weights go."""
+OnProgress = Callable[[int, int], None] | None  # is given how many answers are done, of how many
 
 
 @dataclass(slots=True)
@@ -102,19 +80,19 @@ class System(ABC):
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Take a task on, or refuse it."""
         if self.wants_pages != (task.retriever == benchmark.handed_over):
-            raise QuadragError(
-                "--retriever own of crag hands whole pages to --llm challenge:FILE.py#Class and no other"
-            )
+            pages = benchmark.handed_over or "of a benchmark with pages"
+            raise QuadragError(f"--retriever {pages} hands whole pages to --llm challenge:FILE.py#Class and no other")
         if task.samples > 1 and not self.draws:
             raise QuadragError(f"{self.name} draws nothing; leave out --samples, or name a model that does with --llm")
         return Assignment(benchmark, task, load_prompts(task.benchmark, task.prompts))
 
     @abstractmethod
-    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+    def answer(
+        self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
+    ) -> Generated:
         """Answer n questions in their order, each as often as the task has samples.
 
-        `passages` are of each question by its key, none of a system that finds its own; `tell` is told how many answers
-        are done, of how many.
+        `passages` are of each question by its key, none of a system that finds its own.
 
         Raises:
             QuadragError: what answers is dead, or a replay finds no reply at all.
@@ -146,14 +124,15 @@ def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Fail
     """Put replies together as answers; `jobs` are the question and the number of the sample of each."""
     generated = Generated([])
     for (question, sample), reply in zip(jobs, replies, strict=True):
-        generated.passages[question.key] = getattr(reply, "passages", ())
         place = "/".join((*question.key, str(sample)))
         if isinstance(reply, Reply):
+            generated.passages[question.key] = reply.passages
             generated.latency[place] = round(reply.latency, 6)
             how = (reply.reasoning, "ok", reply.finish_reason, reply.usage)
             generated.answers.append(make_answer(question, sample, reply.text, *how))
             continue
-        if reply.detail.startswith(NOT_ASKED):
+        generated.passages[question.key] = ()
+        if not reply.asked:
             generated.not_asked.add(len(generated.answers))
         elif reply.reason != "truncated":
             # What may go better next time; a cut reply lies in the ledger and would come again.

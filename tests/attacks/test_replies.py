@@ -129,5 +129,3 @@ def test_nothing_is_shown_or_logged(server, caplog, capfd, monkeypatch):
     assert logged.count("HTTP Request") >= len(ROUTES) * len(names)
     for name, secret in SECRETS.items():
         assert secret not in said.out + said.err and secret not in logged, name
-    lines = said.err.splitlines()
-    assert len(lines) == sum("repeats a secret" in line for line in lines) == len(ROUTES), lines

@@ -372,7 +372,7 @@ def make_retrieval(**only: str) -> dict[str, Any]:
     from quadrag.benchmark import load
     from quadrag.loading import open_whole_corpus
     from quadrag.parts import Retrieval
-    from quadrag.retrieval.search import Search
+    from quadrag.retrieval.search import RETRIEVERS, Search
 
     made = {}
     for benchmark in ("crud_rag",) if only else ("crud_rag", "omnieval"):
@@ -385,7 +385,7 @@ def make_retrieval(**only: str) -> dict[str, Any]:
             start = source.randrange(len(text) - 20)
             queries.append(text[start : start + source.randrange(2, 40)] + ("？" if number % 2 else " 什么 how 2023"))
         for name, (retriever, settings) in SEARCHES.items() if not only else DENSE.items():
-            hits = Search(corpus, retriever, Retrieval(**{**settings, **only})).find(queries)
+            hits = Search(corpus, RETRIEVERS[retriever], Retrieval(**{**settings, **only})).find(queries)
             made[f"{benchmark} {name}"] = [[[passage.id, passage.score] for passage in ranking] for ranking in hits]
     return made
 

@@ -75,7 +75,7 @@ def part(request: pytest.FixtureRequest, load_file: Callable[[str], ModuleType])
 
 @pytest.fixture(scope="session")
 def rgb(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    return load_file("_shared/rgb.py")
+    return load_file("_shared/phrases.py")
 
 
 class ScriptedJudge:

@@ -12,7 +12,6 @@ class Recorder:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.fails: dict[str, Exception] = {}
         self.files: dict[str, dict[str, bytes]] = {}
-        self.pull_requests: list[SimpleNamespace] = []
 
     def _note(self, method: str, **arguments: Any) -> None:
         self.calls.append((method, arguments))
@@ -34,16 +33,11 @@ class Recorder:
     def create_repo(self, repo_id: str, **options: Any) -> None:
         self._note("create_repo", repo_id=repo_id, **options)
 
-    def get_repo_discussions(self, repo_id: str, **options: Any) -> list[SimpleNamespace]:
-        self._note("get_repo_discussions", repo_id=repo_id, **options)
-        return self.pull_requests
-
     def upload_folder(self, repo_id: str, folder_path: Path, create_pr: bool = False, **options: Any) -> Any:
         self._note("upload_folder", repo_id=repo_id, create_pr=create_pr, **options)
         paths = [path for path in Path(folder_path).rglob("*") if path.is_file()]
         self.files[repo_id] = {str(path.relative_to(folder_path)): path.read_bytes() for path in paths}
-        if create_pr:
-            request = SimpleNamespace(title=options["commit_message"], url=f"https://hub/{repo_id}/discussions/1")
-            self.pull_requests.append(request)
-        url = f"https://hub/{repo_id}/commit/1"
-        return SimpleNamespace(commit_url=url, pr_url=self.pull_requests[-1].url if create_pr else None)
+        address = f"https://hub/{repo_id}"
+        return SimpleNamespace(
+            commit_url=f"{address}/commit/1", pr_url=f"{address}/discussions/1" if create_pr else None
+        )

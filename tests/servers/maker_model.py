@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from chat_server import Rule, asked_of
 
-from quadrag.baselines.crud_rag.construct.recipe import strip_dateline
-from quadrag.construct.held import language_of
+from quadrag.baselines.crud_rag.construct import strip_dateline
+from quadrag.construct.checks import language_of
 from quadrag.systems.extractive import sentences
 
 FAULTS = ("elsewhere", "english", "no_passage", "half", "none", "list", "null")

@@ -1,8 +1,7 @@
 """The eight question types: what each asks about, and its answer, computed from the table.
 
 Only a crisp answer is one: where two things are equal, a value is lacking, or a name is that of two things, there is no
-question. Each type is a function of a template, the things it asks about and the table; it returns every form of the
-answer and what the question may not give away.
+question.
 """
 
 import datetime
@@ -11,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from quadrag.construct.held import stands_in
-from quadrag.construct.steps import Drop
+from quadrag.construct.checks import stands_in
+from quadrag.construct.steps import Rejected
 
 from ..kg.clock import parse as parse_query_time
-from .table import Table, Thing, Value, forms, list_forms
-from .templates import DYNAMISM, NAME, POPULARITY, Column, Template, Templates
+from .table import Table, Thing, Value, write_forms, write_lists
+from .templates import DYNAMISM, NAME, POPULARITY, Template, Templates
 
 BUCKETS = ("head", "torso", "tail")
 LARGEST = 10  # values of a set
@@ -37,191 +36,143 @@ class Sheet:
         self.templates = templates
         self._table = table
         self._groups: dict[tuple[str, tuple[str, ...]], dict[tuple[Value, ...], Group]] = {}
+        self._today = parse_query_time(templates.query_time).date()
 
-    def columns(self, kind: str) -> dict[str, Column]:
-        """Return the columns of a kind, that of its name among them."""
-        return {NAME: Column(), **self.templates.kinds[kind].columns}
-
-    def groups(self, kind: str, given: tuple[str, ...]) -> Mapping[tuple[Value, ...], Group]:
+    def groups(self, kind: str, columns: tuple[str, ...]) -> Mapping[tuple[Value, ...], Group]:
         """Return the groups of a kind's things by their values in some columns; kept for the next time."""
-        if (kind, given) not in self._groups:
-            found: dict[tuple[Value, ...], list[Thing]] = {}
+        if (kind, columns) not in self._groups:
+            things: dict[tuple[Value, ...], list[Thing]] = {}
             for thing in self._table[kind]:
-                for key in itertools.product(*(thing[column] for column in given)):
-                    found.setdefault(key, []).append(thing)
-            self._groups[kind, given] = {
-                key: Group({column: forms(value)[0] for column, value in zip(given, key, strict=True)}, things)
-                for key, things in found.items()
+                for key in itertools.product(*(thing[column] for column in columns)):
+                    things.setdefault(key, []).append(thing)
+            self._groups[kind, columns] = {
+                key: Group({name: write_forms(value)[0] for name, value in zip(columns, key, strict=True)}, same)
+                for key, same in things.items()
             }
-        return self._groups[kind, given]
-
-    def named(self, kind: str, name: Value) -> Thing:
-        """Return the one thing of a name; `Drop` where there is none, or more."""
-        found = self.groups(kind, (NAME,)).get((name,))
-        if found is None:
-            raise Drop(f"no {kind} of that name")
-        return _only(found)
+        return self._groups[kind, columns]
 
     def buckets(self, template: Template) -> dict[str, list[Group]]:
         """Part the groups that a template may ask about into three of equal size by popularity.
 
         That of a group is the sum of its things'; one with a thing of unknown popularity is in none of them.
         """
-        ranked = [
-            (sum(thing[POPULARITY][0] for thing in group.things), group)  # type: ignore[misc]
-            for group in self.groups(template.of, template.given).values()
-            if all(thing[POPULARITY] for thing in group.things)
-        ]
-        ranked.sort(key=lambda one: (-one[0], tuple(one[1].shown.values())))
+        groups = self.groups(template.of, template.given).values()
+        known = [group for group in groups if all(thing[POPULARITY] for thing in group.things)]
+        known.sort(key=lambda group: (-_sum(group.things), tuple(group.shown.values())))
         parts: dict[str, list[Group]] = {bucket: [] for bucket in BUCKETS}
-        for place, (_, group) in enumerate(ranked):
-            parts[BUCKETS[place * len(BUCKETS) // len(ranked)]].append(group)
+        for place, group in enumerate(known):
+            parts[BUCKETS[place * len(BUCKETS) // len(known)]].append(group)
         return parts
 
     def answer(self, template: Template, groups: Sequence[Group]) -> list[str]:
-        """Compute every form of the answer about some groups, the one to show first; `Drop` without a crisp one."""
-        found, hidden = _TYPES[template.type](self, template, groups)
+        """Compute every form of the answer about some groups, the one to show first; `Rejected` without a crisp one."""
+        many = template.type in ("set", "aggregation")
+        if not (many and template.given != (NAME,)) and any(len(group.things) != 1 for group in groups):
+            raise Rejected("several things of that description")
+        things = [thing for group in groups for thing in group.things]
+        if template.type == "false_premise":
+            if things[0][template.column]:
+                raise Rejected("the premise holds")
+            return [INVALID]
+        if template.type == "multi-hop":
+            values, unit = self._follow(template, things[0])
+        else:
+            values = [value for thing in things for value in _values(thing, template.column, one=not many)]
+            unit = self.templates.kinds[template.of].all_columns[template.column].unit
+        if template.takes_two and values[0] == values[1]:
+            raise Rejected("a tie")
+        if template.type == "comparison":
+            better = groups[(values[0] < values[1]) == (template.wanted == "most")]
+            return [better.shown[NAME]]
+        if many:
+            _check_many(template, values)
+        forms = _COMPUTED[template.compute or template.type](values, unit, self._today)
+        hidden = [] if template.type == "set" else list(forms)
+        if template.type in ("set", "multi-hop"):
+            hidden += [write_forms(value)[0] for value in values]
         asked = ask(template, groups)
         if any(stands_in(text, asked) for text in hidden):
-            raise Drop("the question gives the answer away")
-        return found
+            raise Rejected("the question gives the answer away")
+        return forms
+
+    def _follow(self, template: Template, thing: Thing) -> tuple[list[Any], str | None]:
+        """Return the values along a path, and the unit of the last."""
+        kind: str = template.of
+        values: list[Any] = []
+        for column in template.path[:-1]:
+            (name,) = _values(thing, column, one=True)
+            values.append(name)
+            kind = str(self.templates.kinds[kind].columns[column].link)
+            group = self.groups(kind, (NAME,)).get((name,))
+            if group is None or len(group.things) != 1:
+                raise Rejected("several things of that description" if group else f"no {kind} of that name")
+            thing = group.things[0]
+        unit = self.templates.kinds[kind].all_columns[template.path[-1]].unit
+        return [*values, *_values(thing, template.path[-1], one=True)], unit
 
     def dynamism(self, template: Template) -> str:
         """Return how fast the answer changes: as the template says, else as the fastest column that it rests on."""
         if template.dynamism is not None:
             return template.dynamism
-        kind, used = template.of, [*template.given]
-        used += [template.column] if template.column is not None else []
-        speeds = [self.columns(kind)[column].dynamism for column in used]
-        for column in template.path:
-            speeds.append(self.columns(kind)[column].dynamism)
-            kind = self.columns(kind)[column].link or kind
+        kind = self.templates.kinds[template.of]
+        speeds = [kind.all_columns[column].dynamism for column in (*template.given, template.column)]
+        for name in template.path:
+            column = kind.all_columns[name]
+            speeds.append(column.dynamism)
+            kind = self.templates.kinds[column.link] if column.link else kind
         if template.compute == "years_since":
             speeds.append("slow-changing")
         return max(speeds, key=DYNAMISM.index)
 
-    def unit(self, template: Template) -> str | None:
-        """Return the unit of a template's column."""
-        return self.columns(template.of)[template.column].unit if template.column is not None else None
-
 
 def ask(template: Template, groups: Sequence[Group]) -> str:
     """Return a template's question about some groups."""
-    if template.takes_two:
-        slots = {slot: group.shown[NAME] for slot, group in zip(("first", "second"), groups, strict=True)}
-    else:
-        slots = dict(groups[0].shown)
-    return template.fill(slots)
+    if not template.takes_two:
+        return template.fill(groups[0].shown)
+    return template.fill({slot: group.shown[NAME] for slot, group in zip(("first", "second"), groups, strict=True)})
 
 
-def _only(group: Group) -> Thing:
-    if len(group.things) != 1:
-        raise Drop("several things of that description")
-    return group.things[0]
+def _sum(things: Sequence[Thing]) -> Any:
+    return sum(thing[POPULARITY][0] for thing in things)
 
 
-def _one(thing: Thing, column: str | None) -> Any:
-    values = thing[column or NAME]
-    if len(values) != 1:
-        raise Drop("no value" if not values else "several values")
-    return values[0]
+def _values(thing: Thing, column: str, one: bool) -> Sequence[Any]:
+    values = thing[column]
+    if not values or (one and len(values) > 1):
+        raise Rejected("several values" if values else "no value")
+    return values
 
 
-Computed = tuple[list[str], list[str]]
-
-
-def _simple(sheet: Sheet, template: Template, groups: Sequence[Group]) -> Computed:
-    found = forms(_one(_only(groups[0]), template.column), sheet.unit(template))
-    return found, found
-
-
-def _set(sheet: Sheet, template: Template, groups: Sequence[Group]) -> Computed:
-    things = groups[0].things
-    if template.given == (NAME,):
-        _only(groups[0])
-    if not all(thing[template.column or NAME] for thing in things):
-        raise Drop("no value")
-    values = list(dict.fromkeys(value for thing in things for value in thing[template.column or NAME]))
-    if not 2 <= len(values) <= LARGEST:
-        raise Drop(f"a set of fewer than 2 values or more than {LARGEST}")
-    return list_forms(values), [forms(value)[0] for value in values]
-
-
-def _comparison(sheet: Sheet, template: Template, groups: Sequence[Group]) -> Computed:
-    first, second = (_one(_only(group), template.column) for group in groups)
-    if first == second:
-        raise Drop("a tie")
-    better = groups[0] if (first > second) == (template.wanted == "most") else groups[1]
-    return [better.shown[NAME]], []
-
-
-def _aggregation(sheet: Sheet, template: Template, groups: Sequence[Group]) -> Computed:
-    things, column = groups[0].things, template.column or NAME
-    if template.given == (NAME,):
-        _only(groups[0])
-    if not all(thing[column] for thing in things):
-        raise Drop("no value")
-    values = [value for thing in things for value in thing[column]]
+def _check_many(template: Template, values: list[Value]) -> None:
+    distinct = {*values}
+    if template.type == "set" and not 2 <= len(distinct) <= LARGEST:
+        raise Rejected(f"a set of fewer than 2 values or more than {LARGEST}")
     if len(values) < 2:
-        raise Drop("fewer than two values")
-    if template.compute == "sum":
-        found = forms(sum(values, Decimal(0)), sheet.unit(template))
-    elif len(set(values)) < len(values) and column == NAME:
-        raise Drop("several things of that description")
-    else:
-        found = forms(Decimal(len(set(values))))
-    return found, found
+        raise Rejected("fewer than two values")
+    if template.compute == "count" and template.column == NAME and len(distinct) < len(values):
+        raise Rejected("several things of that description")
 
 
-def _multi_hop(sheet: Sheet, template: Template, groups: Sequence[Group]) -> Computed:
-    kind, thing, middle = template.of, _only(groups[0]), []
-    for column in template.path[:-1]:
-        name = _one(thing, column)
-        middle.append(name)
-        kind = sheet.columns(kind)[column].link or kind
-        thing = sheet.named(kind, name)
-    last = template.path[-1]
-    found = forms(_one(thing, last), sheet.columns(kind)[last].unit)
-    return found, [*found, *middle]
+def _count(number: int, unit: str) -> list[str]:
+    return write_forms(Decimal(number), unit if number == 1 else f"{unit}s")
 
 
-def _post_processing(sheet: Sheet, template: Template, groups: Sequence[Group]) -> Computed:
-    values = [_one(_only(group), template.column) for group in groups]
-    if template.compute == "years_since":
-        found = _years(values[0], parse_query_time(sheet.templates.query_time).date())
-    elif values[0] == values[1]:
-        raise Drop("a tie")
-    elif template.compute == "days_between":
-        found = _counted(abs((values[0] - values[1]).days), "day")
-    else:
-        found = forms(abs(values[0] - values[1]), sheet.unit(template))
-    return found, found
-
-
-def _years(since: datetime.date, to: datetime.date) -> list[str]:
+def _count_years(since: datetime.date, to: datetime.date) -> list[str]:
     years = to.year - since.year - ((to.month, to.day) < (since.month, since.day))
     if years < 1:
-        raise Drop("less than a year before the query time")
-    return _counted(years, "year")
+        raise Rejected("less than a year before the query time")
+    return _count(years, "year")
 
 
-def _counted(number: int, unit: str) -> list[str]:
-    return forms(Decimal(number), unit if number == 1 else f"{unit}s")
-
-
-def _false_premise(sheet: Sheet, template: Template, groups: Sequence[Group]) -> Computed:
-    if _only(groups[0])[template.column or NAME]:
-        raise Drop("the premise holds")
-    return [INVALID], []
-
-
-_TYPES: Mapping[str, Callable[[Sheet, Template, Sequence[Group]], Computed]] = {
-    "simple": _simple,
-    "simple_w_condition": _simple,
-    "set": _set,
-    "comparison": _comparison,
-    "aggregation": _aggregation,
-    "multi-hop": _multi_hop,
-    "post-processing": _post_processing,
-    "false_premise": _false_premise,
+# The forms of an answer from values, their unit and the day of the question, by question type or what is computed.
+_COMPUTED: Mapping[str, Callable[[Any, str | None, datetime.date], list[str]]] = {
+    "simple": lambda values, unit, today: write_forms(values[0], unit),
+    "simple_w_condition": lambda values, unit, today: write_forms(values[0], unit),
+    "multi-hop": lambda values, unit, today: write_forms(values[-1], unit),
+    "set": lambda values, unit, today: write_lists(list(dict.fromkeys(values))),
+    "sum": lambda values, unit, today: write_forms(sum(values, Decimal(0)), unit),
+    "count": lambda values, unit, today: write_forms(Decimal(len({*values}))),
+    "difference": lambda values, unit, today: write_forms(abs(values[0] - values[1]), unit),
+    "days_between": lambda values, unit, today: _count(abs((values[0] - values[1]).days), "day"),
+    "years_since": lambda values, unit, today: _count_years(values[0], today),
 }

@@ -11,15 +11,18 @@ import bz2
 import html
 import tarfile
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import quote
 
-from quadrag.construct.recipe import Given, Recipe
+from quadrag.construct.asking import load_prompts
+from quadrag.construct.checks import rejection_reason
+from quadrag.construct.recipe import Item, Order, Recipe, Value
 from quadrag.construct.search import Corpus
-from quadrag.construct.steps import Drop, Each, Row, Step, Whole
+from quadrag.construct.steps import Rejected, Row, Step, reject
 from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
 from quadrag.records import Passage, dumps
 from quadrag.scratch import scratch
 from quadrag.systems.extractive import best_sentence
@@ -36,53 +39,50 @@ TASK_1_2 = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
 TASK_3 = "data/crag_task_3_dev_v5.tar.bz2"  # its parts joined
 
 
-def begin(given: Given) -> list[Row]:
+def begin(order: Order) -> list[Row]:
     """Read table and templates; a row is a template, with the table that it is over."""
-    if given.table is None or given.templates is None:
+    if order.table is None or order.templates is None:
         raise QuadragError("crag is made of a table; give --table FILE and --templates FILE")
-    templates = read_templates(given.templates)
-    sheet = Sheet(templates, read_table(given.table, templates.kinds))
+    templates = read_templates(order.templates)
+    sheet = Sheet(templates, read_table(order.table, templates.kinds))
     return [
-        {"id": template.id, "number": number, "template": template, "sheet": sheet}
-        for number, template in enumerate(templates.templates)
+        {"id": f"{number:02}-{template.type}", "number": number - 1, "template": template, "sheet": sheet}
+        for number, template in enumerate(templates.templates, 1)
     ]
 
 
-def steps(given: Given) -> Sequence[Step]:
+def steps(order: Order) -> Sequence[Step]:
     """Return the steps; see the module."""
-    if not given.corpus:
+    if not order.corpus:
         raise QuadragError(f"no document can be a page; expected English of {LEAST} to {MOST:,} characters")
-    corpus = Corpus(given.corpus)
+    corpus = Corpus(order.corpus)
     return [
-        Each("questions", lambda row: _questions(row, given)),
-        Whole("duplicates", _without_duplicates),
-        Each("pages", lambda row: _pages(row, corpus, given)),
+        Step("questions", lambda row: _questions(row, order)),
+        Step("duplicates", _reject_duplicates, together=True),
+        Step("pages", lambda row: _pages(row, corpus, order)),
     ]
 
 
-def _questions(row: Row, given: Given) -> list[Row]:
+def _questions(row: Row, order: Order) -> list[Row]:
     template, sheet = row["template"], row["sheet"]
-    found: dict[str, list[Row]] = {bucket: [] for bucket in BUCKETS}
+    made: dict[str, list[Row]] = {bucket: [] for bucket in BUCKETS}
     dropped: list[Row] = []
     for bucket, groups in sheet.buckets(template).items():
-        given.draw(f"{template.id}:{bucket}").shuffle(groups)
+        order.draw(f"{row['id']}:{bucket}").shuffle(groups)
         for drawn in _drawn(template, groups):
-            if len(found[bucket]) == sheet.templates.each:
+            if len(made[bucket]) == sheet.templates.each:
                 break
             try:
-                found[bucket].append(_row(template, sheet, bucket, drawn))
-            except Drop as why:
-                dropped.append({"id": template.id, "dropped": str(why)})
-    least = min(map(len, found.values()))
-    dropped += [
-        {"id": one["id"], "dropped": "too few in another third of popularity"}
-        for rows in found.values()
-        for one in rows[least:]
-    ]
+                made[bucket].append(_row(row, bucket, drawn))
+            except Rejected as why:
+                dropped.append(reject(row, why))
+    least = min(map(len, made.values()))
+    extra = [question for questions in made.values() for question in questions[least:]]
+    dropped += [reject(question, "too few in another third of popularity") for question in extra]
     if not least and not dropped:
-        raise Drop("nothing to ask about")
+        raise Rejected("nothing to ask about")
     # One of each third together, now to this split and now to that.
-    kept = [{**found[bucket][at], "split": (at + row["number"]) % 2} for at in range(least) for bucket in BUCKETS]
+    kept = [{**made[bucket][at], "split": (at + row["number"]) % 2} for at in range(least) for bucket in BUCKETS]
     return [*kept, *dropped]
 
 
@@ -91,12 +91,13 @@ def _drawn(template: Template, groups: Sequence[Group]) -> Iterator[tuple[Group,
     return zip(groups[::2], groups[1::2]) if template.takes_two else ((group,) for group in groups)  # noqa: B905
 
 
-def _row(template: Template, sheet: Sheet, bucket: str, drawn: Sequence[Group]) -> Row:
+def _row(row: Row, bucket: str, drawn: Sequence[Group]) -> Row:
+    template, sheet = row["template"], row["sheet"]
     answer, *others = sheet.answer(template, drawn)
     query = ask(template, drawn)
     return {
         "id": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{sheet.templates.query_time}: {query}")),
-        "template": template.id,
+        "template": row["id"],
         "type": template.type,
         "domain": sheet.templates.domain,
         "query_time": sheet.templates.query_time,
@@ -108,66 +109,56 @@ def _row(template: Template, sheet: Sheet, bucket: str, drawn: Sequence[Group]) 
     }
 
 
-def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
+def _reject_duplicates(rows: list[Row]) -> list[Row]:
     first: dict[str, Row] = {}
-    for row in rows:
-        first.setdefault(row["id"], row)
-    kept = list(first.values())
-    return kept, [(row, "asked before") for row in rows if first[row["id"]] is not row]
+    return [row if first.setdefault(row["id"], row) is row else reject(row, "asked before") for row in rows]
 
 
-def _pages(row: Row, corpus: Corpus, given: Given) -> list[Row]:
+def _pages(row: Row, corpus: Corpus, order: Order) -> list[Row]:
     pages = []
     for document, passage in corpus.find(row["query"], PAGES):
         shown = best_sentence(row["query"], [Passage("", "", passage.text)], "en")
         pages.append({"document": document["id"], "snippet": shown[:SNIPPET]})
     places = range(min(BEST, len(pages)))
-    drawn = sorted(given.draw(f"pages:{row['id']}").sample(places, min(SHOWN, len(places))))
+    drawn = sorted(order.draw(f"pages:{row['id']}").sample(places, min(SHOWN, len(places))))
     return [{**row, "pages": pages, "shown": drawn}]
 
 
-def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
+def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
     """Write the questions with five pages and with fifty; see `Recipe.write`."""
     if not rows:
         return {}
-    documents = {document["id"]: document for document in given.corpus}
+    documents = {document["id"]: document for document in order.corpus}
 
     def lines(all_pages: bool) -> Iterator[Row]:
         for row in rows:
             pages = row["pages"] if all_pages else [row["pages"][place] for place in row["shown"]]
             yield _line(row, [_page(documents[page["document"]], page) for page in pages])
 
-    write_files(out, lines(all_pages=False), lines(all_pages=True))
-    return count_splits([row["split"] for row in rows])
+    return _write_files(out, lines(all_pages=False), lines(all_pages=True))
 
 
-def write_files(out: Path, shown: Iterable[Row], every: Iterable[Row]) -> None:
+def _write_files(out: Path, shown: Iterable[Row], every: Iterable[Row]) -> dict[str, int]:
     """Write upstream's two files: the lines of tasks 1 and 2, and those of task 3, which have all pages."""
+    numbers: list[int] = []
     with scratch(out / TASK_1_2) as part:
         with bz2.open(part, "wb") as packed:
-            packed.writelines(f"{dumps(line)}\n".encode() for line in shown)
+            for line in shown:
+                packed.write(f"{dumps(line)}\n".encode())
+                numbers.append(line["split"])
         part.replace(out / TASK_1_2)
     with scratch(out / TASK_3) as part, scratch(out / f"{TASK_3}.unpacked") as whole:
         with whole.open("wb") as file:
             file.writelines(f"{dumps(line)}\n".encode() for line in every)
-        with whole.open("rb") as unpacked:
-            _pack(unpacked, whole.stat().st_size, part)
+        name = Path(TASK_3).name.partition(".")[0]
+        member = tarfile.TarInfo(f"{name}/{name}.jsonl")
+        member.size = whole.stat().st_size
+        with tarfile.open(part, "w:bz2", format=tarfile.GNU_FORMAT) as archive, whole.open("rb") as unpacked:
+            archive.addfile(member, unpacked)
         part.replace(out / TASK_3)
-
-
-def count_splits(numbers: Sequence[int]) -> dict[str, int]:
-    """Count the questions of each split of each config, from upstream's numbers of the splits."""
     counts = {split: numbers.count(number) for number, split in enumerate(_SPLITS)}
     configs = ("qa", "task_1_2", "task_3")
     return {f"{config}/{split}": n for config in configs for split, n in counts.items() if n}
-
-
-def _pack(unpacked: BinaryIO, size: int, part: Path) -> None:
-    name = Path(TASK_3).name.partition(".")[0]
-    member = tarfile.TarInfo(f"{name}/{name}.jsonl")
-    member.size = size
-    with tarfile.open(part, "w:bz2", format=tarfile.GNU_FORMAT) as archive:
-        archive.addfile(member, unpacked)
 
 
 def _line(row: Row, pages: list[dict[str, str]]) -> dict[str, Any]:
@@ -200,12 +191,70 @@ def _page(document: Row, page: Row) -> dict[str, str]:
     }
 
 
+# Review: of wording and other accepted answers. The answer is computed, and stays.
+
+_FIELDS = {"question": "query", "answer": "answer", "other_answers": "alt_ans"}
+
+
+def items(dataset: Path) -> Iterator[Item]:
+    """Yield the questions, each with the pages of tasks 1 and 2."""
+    path = dataset / TASK_1_2
+    if not path.is_file():
+        return
+    with bz2.open(path) as lines:
+        for number, text in enumerate(lines, 1):
+            line = parse_json(text, f"{path}:{number}")
+            try:
+                yield _item(line)
+            except (KeyError, TypeError) as error:
+                raise QuadragError(f"{path}:{number} lacks {error}; make the dataset again") from None
+
+
+def _item(line: Row) -> Item:
+    fields: dict[str, Value] = {name: line[key] for name, key in _FIELDS.items()}
+    pages = [f"{page['page_name']}\n{page['page_snippet']}" for page in line["search_results"]]
+    source = f"{line['domain']}, {line['static_or_dynamic']}, {line['query_time']}"
+    return Item(line["question_type"], fields, [line["answer"], *line["alt_ans"]], pages, source, line)
+
+
+def correct(item: Item, changed: Mapping[str, Value]) -> Row:
+    """Return a line with another wording, or more accepted answers."""
+    if "answer" in changed:
+        raise Rejected("the answer is computed; mend the table, and make the dataset again")
+    line: dict[str, Any] = {**item.line, **{_FIELDS[name]: value for name, value in changed.items()}}
+    if line["answer"] in line["alt_ans"]:
+        raise Rejected("another answer is the answer itself")
+    # Of a comparison the answer stands in the question.
+    if reason := rejection_reason(line["query"], [], [line["query"]], line["query"], "en"):
+        raise Rejected(reason)
+    return line
+
+
+def write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -> dict[str, int]:
+    """Write both files with what was passed; see `Recipe.write_passed`."""
+    lines = {line["interaction_id"]: line for _, line in passed}
+
+    def with_all_pages() -> Iterator[Row]:
+        with tarfile.open(dataset / TASK_3) as archive:
+            for member in archive:
+                for text in archive.extractfile(member) or ():
+                    found = parse_json(text, dataset / TASK_3)
+                    if line := lines.get(found["interaction_id"]):
+                        yield {**line, "search_results": found["search_results"]}
+
+    return _write_files(out, lines.values(), with_all_pages())
+
+
 RECIPE = Recipe(
     languages=("en",),
     least=LEAST,
     most=MOST,
     steps=steps,
     write=write,
+    asks=load_prompts(Path(__file__).with_name("review.yaml"))["asks"],
+    items=items,
+    correct=correct,
+    write_passed=write_passed,
     begin=begin,
     takes=("table", "templates"),
     by_rule="each answer computed from the table",

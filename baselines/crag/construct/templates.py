@@ -4,31 +4,23 @@ docs/construct-crag.md says what a writer of such a file needs to know. A fault 
 """
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal, get_args
 
-from quadrag.errors import QuadragError, unknown_name
+from pydantic import Field, StringConstraints, model_validator
+
+from quadrag.errors import QuadragError
+from quadrag.parts import Count, Part, Text, validate
 from quadrag.reading import parse_yaml
 
 from ..kg.clock import parse as parse_query_time
 
 NAME, POPULARITY = "name", "popularity"
-DYNAMISM = ("static", "slow-changing", "fast-changing", "real-time")  # from the slowest to the fastest
-DOMAINS = ("finance", "music", "movie", "sports", "open")
-COLUMN_TYPES = ("text", "number", "date", "list")
-COMPUTES = {"aggregation": ("count", "sum"), "post-processing": ("days_between", "difference", "years_since")}
-# What a column's type must be, where not any will do.
-_TAKEN = {
-    "comparison": ("number", "date"),
-    "sum": ("number",),
-    "difference": ("number",),
-    "days_between": ("date",),
-    "years_since": ("date",),
-}
+Dynamism = Literal["static", "slow-changing", "fast-changing", "real-time"]
+DYNAMISM: tuple[str, ...] = get_args(Dynamism)  # from the slowest to the fastest
 # By question type: the keys that a template needs, and those that it may have besides.
-_KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "simple": (("column",), ()),
     "simple_w_condition": (("given", "column"), ()),
     "set": (("column",), ("given",)),
@@ -38,44 +30,52 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "post-processing": (("column", "compute"), ()),
     "false_premise": (("column",), ()),
 }
-TYPES = tuple(_KEYS)
-_ALWAYS = ("type", "of", "ask")
+_COMPUTES = {"aggregation": ("count", "sum"), "post-processing": ("days_between", "difference", "years_since")}
+# What a column's type must be, by what is computed or the question type, where not any will do.
+_TYPES: Mapping[str, tuple[str, ...]] = {
+    "comparison": ("number", "date"),
+    "sum": ("number",),
+    "difference": ("number",),
+    "days_between": ("date",),
+    "years_since": ("date",),
+}
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Part):
     """A column: what its cells hold, how fast they change, which kind they name, and the unit of a number."""
 
-    type: str = "text"
-    dynamism: str = "static"
-    link: str | None = None
-    unit: str | None = None
+    type: Literal["text", "number", "date", "list"] = "text"
+    dynamism: Dynamism = "static"
+    link: Text | None = None
+    unit: Text | None = None
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Part):
     """A kind of things: the columns of its name and of its popularity in the table, and the others by name."""
 
     columns: Mapping[str, Column]
-    name: str = NAME
-    popularity: str | None = None
+    name: Text = NAME
+    popularity: Text | None = None
+
+    @property
+    def all_columns(self) -> Mapping[str, Column]:
+        """The columns, that of the name among them."""
+        return {NAME: Column(), **self.columns}
 
 
-@dataclass(frozen=True)
-class Template:
-    """A question to be filled in; the keys are those of the file."""
+class Template(Part):
+    """A question to be filled in."""
 
-    id: str
     type: str
     of: str
-    ask: str
+    ask: Text
     given: tuple[str, ...] = (NAME,)
-    column: str | None = None
+    column: str = NAME
     path: tuple[str, ...] = ()
     compute: str | None = None
-    wanted: str | None = None
-    dynamism: str | None = None
+    wanted: Literal["most", "least"] = "most"
+    dynamism: Dynamism | None = None
 
     @property
     def takes_two(self) -> bool:
@@ -87,15 +87,31 @@ class Template:
         return _SLOT.sub(lambda slot: slots[slot[1]], self.ask)
 
 
-@dataclass(frozen=True)
-class Templates:
+class Templates(Part):
     """All that a file holds; `each` is how many questions a template gives of head, torso and tail each."""
 
-    domain: str
-    query_time: str
-    each: int
+    domain: Literal["finance", "music", "movie", "sports", "open"]
+    query_time: Annotated[str, StringConstraints(strip_whitespace=True)]
+    each: Count = 3
     kinds: Mapping[str, Kind]
-    templates: tuple[Template, ...]
+    templates: Annotated[tuple[Template, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _check(self) -> "Templates":
+        try:
+            parse_query_time(self.query_time)
+        except QuadragError as error:
+            raise ValueError(str(error)) from None
+        for name, kind in self.kinds.items():
+            for fault in _kind_faults(kind, self.kinds):
+                raise ValueError(f"kind {name}: {fault}")
+        asked: dict[str, int] = {}
+        for number, template in enumerate(self.templates, 1):
+            for fault in _template_faults(template, self.kinds):
+                raise ValueError(f"template {number}: {fault}")
+            if (before := asked.setdefault(template.ask, number)) != number:
+                raise ValueError(f"template {number} asks the same as template {before}; expected each once")
+        return self
 
 
 def read_templates(path: Path) -> Templates:
@@ -105,124 +121,51 @@ def read_templates(path: Path) -> Templates:
         found = parse_yaml(path.read_bytes(), path, expected)
     except OSError as error:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a file of templates") from None
-    _check_keys(found, path, ("domain", "query_time", "kinds", "templates"), ("each",))
-    _check_one_of(found["domain"], DOMAINS, f"{path}: domain")
-    try:
-        parse_query_time(found["query_time"])
-    except QuadragError as error:
-        raise QuadragError(f"{path}: {error}") from None
-    each = found.get("each", 3)
-    if type(each) is not int or each < 1:
-        raise QuadragError(f"{path}: each is {each!r}; expected a whole number from 1")
-    if not isinstance(found["kinds"], dict) or not isinstance(found["templates"], list) or not found["templates"]:
-        raise QuadragError(f"{path}: expected kinds by name, and a list of templates")
-    kinds = {str(name): _kind(kind, f"{path}: kind {name}") for name, kind in found["kinds"].items()}
-    for name, kind in kinds.items():
-        for column in kind.columns.values():
-            if column.link is not None:
-                _check_one_of(column.link, kinds, f"{path}: kind {name}: link")
-    templates = tuple(
-        _template(one, number, kinds, f"{path}: template {number}") for number, one in enumerate(found["templates"], 1)
-    )
-    asked: dict[str, int] = {}
-    for number, one in enumerate(templates, 1):
-        if (before := asked.setdefault(one.ask, number)) != number:
-            raise QuadragError(f"{path}: template {number} asks the same as template {before}; expected each once")
-    return Templates(found["domain"], found["query_time"].strip(), each, kinds, templates)
+    return validate(Templates, found, str(path))
 
 
-def _check_keys(found: Any, where: object, needed: Collection[str], others: Collection[str]) -> None:
-    if not isinstance(found, dict):
-        raise QuadragError(f"{where} is no mapping; expected the keys {', '.join(needed)}")
-    for key in found:
-        if key not in needed and key not in others:
-            raise QuadragError(f"{where}: {unknown_name('key', key, [*needed, *others])}")
-    if lacking := [key for key in needed if key not in found]:
-        raise QuadragError(f"{where} lacks {', '.join(lacking)}")
+def _kind_faults(kind: Kind, kinds: Collection[str]) -> Iterator[str]:
+    if wrong := {NAME, POPULARITY} & {*kind.columns}:
+        yield f"a column is named {min(wrong)}; the kind's own key of that name says where it is"
+    for name, column in kind.columns.items():
+        if column.link is not None and (column.link not in kinds or column.type not in ("text", "list")):
+            yield f"column {name} is a {column.type} that links {column.link}; expected a text or list, and a kind"
+        if column.unit is not None and column.type != "number":
+            yield f"column {name} is a {column.type} with a unit; expected a number"
 
 
-def _check_one_of(value: object, known: Collection[str], where: str) -> None:
-    if value not in list(known):
-        raise QuadragError(f"{where} is {value!r}; expected one of {', '.join(known)}")
-
-
-def _kind(found: Any, where: str) -> Kind:
-    _check_keys(found, where, ("columns",), ("name", "popularity"))
-    for key in ("name", "popularity"):
-        if not isinstance(found.get(key, ""), str):
-            raise QuadragError(f"{where}: {key} is {found[key]!r}; expected the name of a column")
-    if not isinstance(found["columns"], dict):
-        raise QuadragError(f"{where}: columns is no mapping; expected columns by name")
-    columns = {str(name): _column(one, f"{where}: column {name}") for name, one in found["columns"].items()}
-    for name in (NAME, POPULARITY):
-        if name in columns:
-            raise QuadragError(f"{where}: a column may not be named {name}; the kind's own key {name} says where it is")
-    return Kind(columns, found.get("name", NAME), found.get("popularity"))
-
-
-def _column(found: Any, where: str) -> Column:
-    found = {} if found is None else found
-    _check_keys(found, where, (), [field.name for field in fields(Column)])
-    column = Column(**found)
-    _check_one_of(column.type, COLUMN_TYPES, f"{where}: type")
-    _check_one_of(column.dynamism, DYNAMISM, f"{where}: dynamism")
-    if column.unit is not None and (not isinstance(column.unit, str) or column.type != "number"):
-        raise QuadragError(f"{where}: unit is {column.unit!r}; expected a text, and the type number")
-    if column.link is not None and column.type not in ("text", "list"):
-        raise QuadragError(f"{where}: a column of the type {column.type} cannot link; expected text or list")
-    return column
-
-
-def _template(found: Any, number: int, kinds: Mapping[str, Kind], where: str) -> Template:
-    if not isinstance(found, dict) or "type" not in found:
-        raise QuadragError(f"{where} has no type; expected one of {', '.join(TYPES)}")
-    _check_one_of(found["type"], TYPES, f"{where}: type")
-    needed, others = _KEYS[found["type"]]
-    _check_keys(found, where, (*_ALWAYS, *needed), (*others, "dynamism"))
-    _check_one_of(found["of"], kinds, f"{where}: of")
-    kind = kinds[found["of"]]
-    if kind.popularity is None:
-        raise QuadragError(f"{where}: kind {found['of']} has no popularity, so nothing can be drawn from it")
-    for key in ("given", "path"):
-        if not isinstance(found.get(key, []), list):
-            raise QuadragError(f"{where}: {key} is {found[key]!r}; expected a list of columns")
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
-    template = Template(f"{number:02}-{found['type']}", **values)
-    if template.type in COMPUTES:
-        _check_one_of(template.compute, COMPUTES[template.type], f"{where}: compute")
-    if template.type == "comparison":
-        _check_one_of(template.wanted, ("most", "least"), f"{where}: wanted")
-    if template.dynamism is not None:
-        _check_one_of(template.dynamism, DYNAMISM, f"{where}: dynamism")
-    _check_columns(template, kinds, where)
-    slots = {"first", "second"} if template.takes_two else set(template.given)
-    if not isinstance(template.ask, str) or set(_SLOT.findall(template.ask)) != slots:
+def _template_faults(template: Template, kinds: Mapping[str, Kind]) -> Iterator[str]:
+    if template.of not in kinds or kinds[template.of].popularity is None:
+        popular = [name for name, kind in kinds.items() if kind.popularity is not None]
+        yield f"of is {template.of!r}; expected a kind with a popularity: {', '.join(popular)}"
+    if template.type not in _KEYS:
+        yield f"type is {template.type!r}; expected one of {', '.join(_KEYS)}"
+    needed, others = _KEYS[template.type]
+    typed = template.model_fields_set - {"type", "of", "ask", "dynamism"}
+    if not {*needed} <= typed <= {*needed, *others} or (template.compute == "sum" and "column" not in typed):
+        yield f"{template.type} with {', '.join(sorted(typed)) or 'no keys'}; expected {', '.join(needed)}"
+    if template.compute not in _COMPUTES.get(template.type, (None,)):
+        yield f"compute is {template.compute!r}; expected {' or '.join(_COMPUTES[template.type])}"
+    yield from _column_faults(template, kinds)
+    slots = {"first", "second"} if template.takes_two else {*template.given}
+    if {*_SLOT.findall(template.ask)} != slots:
         wanted = " and ".join(f"{{{slot}}}" for slot in sorted(slots))
-        raise QuadragError(f"{where}: ask is {template.ask!r}; expected a question with {wanted} and no other slot")
-    return template
+        yield f"ask is {template.ask!r}; expected a question with {wanted} and no other slot"
 
 
-def _check_columns(template: Template, kinds: Mapping[str, Kind], where: str) -> None:
-    own = {NAME: Column(), **kinds[template.of].columns}
-    for column in template.given:
-        _check_one_of(column, own, f"{where}: given")
-    if template.type == "simple_w_condition" and len(set(template.given)) < 2:
-        raise QuadragError(f"{where}: given is {list(template.given)}; expected two columns at least")
-    if template.column is not None:
-        _check_one_of(template.column, own, f"{where}: column")
-        allowed = _TAKEN.get(template.compute or template.type, COLUMN_TYPES)
-        if own[template.column].type not in allowed:
-            found = f"column {template.column} is of the type {own[template.column].type}"
-            raise QuadragError(f"{where}: {found}; expected {' or '.join(allowed)}")
-    elif template.compute == "sum":
-        raise QuadragError(f"{where} lacks column, whose sum is asked for")
-    if template.type == "multi-hop":
-        if len(template.path) < 2:
-            raise QuadragError(f"{where}: path is {list(template.path)}; expected two columns at least")
-        for at, column in enumerate(template.path):
-            _check_one_of(column, own, f"{where}: path")
-            link = own[column].link
-            if at < len(template.path) - 1:
-                if link is None or own[column].type == "list":
-                    raise QuadragError(f"{where}: path: column {column} names no single thing; expected a text's link")
-                own = kinds[link].columns  # type: ignore[assignment]
+def _column_faults(template: Template, kinds: Mapping[str, Kind]) -> Iterator[str]:
+    own = kinds[template.of].all_columns
+    for column in (*template.given, template.column):
+        if column not in own:
+            yield f"column {column!r}; expected one of {', '.join(own)}"
+    allowed = _TYPES.get(template.compute or template.type)
+    if allowed and own[template.column].type not in allowed:
+        yield f"column {template.column} is a {own[template.column].type}; expected a {' or '.join(allowed)}"
+    least = {"simple_w_condition": template.given, "multi-hop": template.path}.get(template.type)
+    if least is not None and len({*least}) < 2:
+        yield f"given or path is {list(least)}; expected two columns at least"
+    for at, column in enumerate(template.path):
+        last = at == len(template.path) - 1
+        if column not in own or (not last and (own[column].link is None or own[column].type == "list")):
+            yield f"path: {column!r}; expected {'a column' if last else 'a text that links a kind'} of {', '.join(own)}"
+        own = own if last else kinds[str(own[column].link)].all_columns

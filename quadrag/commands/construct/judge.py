@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("people", metavar="LABELS", help="a known set, or a file")
     parser.add_argument("--model", metavar="MODEL", required=True, help="what is trained: a Hub name or a folder")
     parser.add_argument("--out", metavar="JUDGE", required=True, type=Path, help="a new folder for the judge")
-    parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
+    parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else right or wrong)")
     options.add(parser, "data-dir ledger", data_dir="with a known set's files")
     numbers = {"rank": (1, 8), "passes": (1, 3), "batch": (1, 4), "longest": (64, 4096), "seed": (0, 2333)}
     for name, (least, usual) in numbers.items():
@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.chat.ledger import Ledger
-    from quadrag.construct.judge.training import CERTIFICATE, Settings, make_judge, tabulate_printed
     from quadrag.judges.known import open_labels
     from quadrag.judges.notes import describe_labels, tabulate
+    from quadrag.judges.training import CERTIFICATE, Settings, make_judge
     from quadrag.reporting.text import print_tables
 
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
@@ -41,10 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     settings = Settings(**{name: getattr(arguments, name) for name in named})
     with Ledger(arguments.ledger) as ledger:
         made = make_judge(labels, arguments.model, arguments.out, settings, ledger)
-    losses = " -> ".join(f"{loss:.3f}" for loss in made.trained.losses)
-    write(describe_labels(labels), f"{made.lessons} lessons, {made.trained.steps} steps; loss {losses}")
-    write(f"kept: pass {made.trained.kept}")
-    print_tables([*tabulate([made.before, made.after] if made.before else [made.after]), tabulate_printed()])
+    losses = " -> ".join(f"{loss:.3f}" for loss in made.losses)
+    write(describe_labels(labels), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
+    print_tables(tabulate([made.before, made.after] if made.before else [made.after]))
     write("", f"certificate: {arguments.out / CERTIFICATE}")
     write(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
     return 0

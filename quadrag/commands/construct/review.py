@@ -30,37 +30,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.construct.review import outcome
-    from quadrag.construct.review.items import load, sample
+    from quadrag.construct import review
 
     dataset = arguments.dataset
-    review, items = load(dataset)
-    drawn = sample(items, arguments.sample, arguments.seed)
+    recipe, items = review.load(dataset)
+    drawn = review.sample(items, arguments.sample, arguments.seed)
     if arguments.sheet:
-        outcome.write_items(arguments.sheet, drawn, review.asks[arguments.labels])
+        review.write_items(arguments.sheet, drawn, recipe.asks[arguments.labels])
         write(f"{arguments.sheet}: {len(drawn)} of {len(items)} questions")
     elif arguments.take:
-        taken, faults = outcome.take_items(arguments.take, dataset, review, items, arguments.annotator)
+        taken, faults = review.take_items(arguments.take, dataset, recipe, items, arguments.annotator)
         write(f"{taken} grades taken")
         for fault in faults:
             say(fault)
         return 2 if faults else 0
     elif arguments.summary or arguments.human:
-        grades, lost = outcome.read_all(dataset, items)
+        grades, lost = review.read_all(dataset, items)
         if not grades:
             raise QuadragError(f"nobody has graded {dataset} yet; open it without --summary and --human")
-        decided = outcome.decide(review, items, grades)
+        outcome = review.decide(recipe, items, grades)
         if arguments.summary:
-            write(*outcome.describe(grades, decided, lost))
+            write(*review.describe(grades, outcome, lost))
         else:
-            out, splits = outcome.write_human(dataset, review, grades, decided)
+            out, splits = review.write_human(dataset, recipe, grades, outcome)
             write(*(f"{name}: {n} questions" for name, n in splits.items()), "", out)
     else:
-        from quadrag.construct.review.page import review_items
-
-        if not arguments.annotator:
-            raise QuadragError("the page does not know who grades; name yourself with --annotator NAME")
-        page = review_items(dataset, review, drawn, arguments.annotator, arguments.labels)
+        page = review.review_page(dataset, recipe, drawn, arguments.annotator or "", arguments.labels)
         serve(arguments, page, f"{len(drawn)} questions", f"quadrag construct review {dataset} --summary")
     return 0
 

@@ -150,9 +150,8 @@ def print_calls(results: Sequence[Any]) -> None:
 def start_estimate(arguments: argparse.Namespace) -> Any:
     """Return an empty `Estimate`, in which calls are noted in place of being made; None where none is asked for."""
     from quadrag.chat.estimate import Estimate
-    from quadrag.systems.tokens import find_counting
 
-    return Estimate(find_counting) if arguments.estimate else None
+    return Estimate() if arguments.estimate else None
 
 
 def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
@@ -173,6 +172,7 @@ def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[
 
     A program sees no table, and so reads here what is invalid; that a judge is dead a table says too.
     """
+    from quadrag.reporting.messages import say as say_note
     from quadrag.reporting.messages import say_invalid
 
     failures = [f"{place}: {why}" for result in results for place, why in result.record.failures.items()]
@@ -180,7 +180,7 @@ def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[
     stopped = [result.stopped for result in results if result.stopped]
     invalid = [line for result in results if not result.record.dead_judge for line in say_invalid(result.record)]
     if stopped and (arguments.json or not any(result.record.dead_judge for result in results)):
-        say(stopped[0])
+        say(say_note(stopped[0]))
     elif failures:
         write(f"answers that failed: {len(failures)}, first {one_line(failures[0])}; run again to ask again")
     elif unread:

@@ -1,1 +1,1 @@
-"""Indexes over the vectors of passages: exact search, faiss, Milvus, behind one interface."""
+"""Vectors of passages: exact search, and indexes that look at a part of them, faiss and Milvus."""

@@ -8,82 +8,94 @@ a passage's score does not depend on where it lies. How texts become vectors is 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from quadrag import parallel
 from quadrag.errors import QuadragError
+from quadrag.parts import Retrieval
+from quadrag.progress import Progress
 from quadrag.records import write_text
 
-from ..encoder import PRESETS, Encoder, Progress, TextEncoder, Vectors
-from ..passages import Hits, PassageStore, Rows
-
-__all__ = ["PRESETS", "DenseIndex", "Encoder", "Rows", "exact", "nearest"]
-
+from ..encoder import Encoder, Vectors
+from ..passages import Hits, PassageStore
+from ..search import Indexes, Ranker, Retriever, unreadable
 
 FILE, _DONE = "vectors.npy", "done"
 VERSION = 1  # of the file's form, for the key of an index
-_TEXTS = 4096  # encoded between two writes
+_TEXTS = 512  # encoded between two writes
 _QUERIES = 1024  # compared at once
 _SCORES = 1 << 23  # of a block, in float32 32 MiB: what is small enough to be looked through while in the cache
 _PAIRS = 1 << 13  # multiplied again at once
 
+Rows = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
 
 
-class DenseIndex:
-    """The vectors of a store's passages, in its order, with the encoder that made them."""
+class Dense(Retriever):
+    """Vectors of a sentence embedding, all compared, or searched by one of `indexes.INDEXES`."""
 
-    def __init__(self, vectors: Vectors, encoder: TextEncoder) -> None:
-        self.vectors, self.encoder = vectors, encoder
+    def __init__(self, settings: Retrieval) -> None:
+        super().__init__(settings)
+        from .indexes import make_index
 
-    @classmethod
-    def build(
-        cls, store: PassageStore, folder: Path, encoder: TextEncoder, *, progress: Progress | None = None
-    ) -> DenseIndex:
-        """Encode all passages and write their vectors; what an earlier build left is not made again."""
-        if not len(store):
-            raise QuadragError("the corpus has no passages; expected at least one with text to encode")
-        counter = folder / _DONE  # of the rows that are written
-        done = int(counter.read_text()) if counter.is_file() else 0
-        texts = islice(store.encoded(), done, None)
-        blocks = iter(lambda: list(islice(texts, _TEXTS)), [])
+        self._index = make_index(settings.index) if settings.index is not None else None
+        self._encoder = Encoder(settings.embedding, settings.trust, on_passages=settings.instruction == "both")
 
-        def encode(block: list[str]) -> Vectors:
-            return encoder.documents(block, _from(done, len(store), progress))
+    def describe(self) -> dict[str, Any]:
+        """See `Retriever.describe`."""
+        self._encoder.check()
+        index = self._index.describe() if self._index is not None else None
+        return {"embedding": self._encoder.describe(), **({"index": index} if index else {})}
 
-        # Elsewhere nobody is told how far a block is.
-        for vectors in parallel.each(encode if parallel.workers() == 1 else encoder.documents, blocks):
-            _append(folder / FILE, vectors, done, len(store))
-            done += len(vectors)
-            write_text(counter, str(done))
-        counter.unlink(missing_ok=True)
-        return cls.open(folder, encoder)
+    def open(self, indexes: Indexes) -> Ranker:
+        """See `Retriever.open`."""
+        passages, encoder, index = indexes.passages, self._encoder, self._index
 
-    @classmethod
-    def open(cls, folder: Path, encoder: TextEncoder) -> DenseIndex:
-        """Open an index; its vectors stay on disk until they are compared."""
-        try:
-            vectors = np.load(folder / FILE, mmap_mode="r")
-            if vectors.ndim != 2 or vectors.dtype != np.float32:
-                raise ValueError(f"found {vectors.dtype} {vectors.shape}, expected float32 [n, d]")
-        except (OSError, ValueError, EOFError) as error:
-            raise QuadragError(
-                f"{folder} holds no vectors that can be read ({error}); expected {FILE}, remove the folder to build it "
-                "again"
-            ) from error
-        return cls(vectors, encoder)
+        def build(folder: Path) -> None:
+            with Progress(f"encoding with {encoder.name}", len(passages)) as progress:
+                write_vectors(passages, folder, encoder.documents, progress.update)
 
-    def __len__(self) -> int:
-        return len(self.vectors)
+        key = {"kind": "dense", "passages": indexes.key, "version": VERSION, **encoder.key()}
+        vectors = open_vectors(indexes.store.get(key, build, resumes=True))
+        if index is None:
+            return lambda queries, k: nearest(vectors, encoder.queries(queries), k)
+        index.open(vectors, indexes, key)
+        return lambda queries, k: index.nearest(encoder.queries(queries), k)
 
-    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """Return for each query the k passages with the highest inner products, equal ones by lower row."""
-        return nearest(self.vectors, self.encoder.queries(queries), k)
+
+def write_vectors(
+    passages: PassageStore,
+    folder: Path,
+    encode: Callable[[list[str]], Vectors],
+    progress: Callable[[int], None] = lambda done: None,
+) -> None:
+    """Encode all passages and write their vectors; what an earlier call left is not made again."""
+    if not len(passages):
+        raise QuadragError("the corpus has no passages; expected at least one with text to encode")
+    counter = folder / _DONE  # of the rows that are written
+    done = int(counter.read_text()) if counter.is_file() else 0
+    texts = islice(passages.encoded(), done, None)
+    for vectors in parallel.each(encode, iter(lambda: list(islice(texts, _TEXTS)), [])):
+        _append(folder / FILE, vectors, done, len(passages))
+        done += len(vectors)
+        write_text(counter, str(done))
+        progress(done)
+    counter.unlink(missing_ok=True)
+
+
+def open_vectors(folder: Path) -> Vectors:
+    """Open the vectors of passages, which stay on disk until they are compared."""
+    try:
+        vectors: Vectors = np.load(folder / FILE, mmap_mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise unreadable(folder, error) from error
+    return vectors
 
 
 def nearest(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
@@ -91,29 +103,21 @@ def nearest(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
 
     Passages are float32 [n, d], queries [m, d], rows of unit length at most.
     """
-    check_search(passages, queries, k)
     found: list[Hits] = []
     for start in range(0, len(queries), _QUERIES):
         found += _search(passages, queries[start : start + _QUERIES], k)
     return found
 
 
-def check_search(passages: Vectors, queries: Vectors, k: int) -> None:
-    """Refuse what cannot be searched."""
-    if k < 1:
-        raise QuadragError(f"top-k {k} is too small; expected at least 1")
-    if queries.shape[1] != passages.shape[1]:
-        raise QuadragError(
-            f"queries have {queries.shape[1]} dimensions and the index {passages.shape[1]}; expected those of one model"
-        )
+def exact(queries: Vectors, which: Rows, passages: Vectors, rows: Rows) -> Scores:
+    """Return the inner products of paired rows, float32 [n]: each summed for itself in float64, and rounded once.
 
-
-def exact(queries: Vectors, passages: Vectors) -> Scores:
-    """Return the inner products of paired rows, float32 [n]: each summed for itself in float64, and rounded once."""
-    products = np.empty(len(queries), np.float32)
-    for start in range(0, len(queries), _PAIRS):
+    The pairs are query ``which[i]`` and passage ``rows[i]``.
+    """
+    products = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), _PAIRS):
         part = slice(start, start + _PAIRS)
-        left, right = queries[part].astype(np.float64), passages[part].astype(np.float64)
+        left, right = queries[which[part]].astype(np.float64), passages[rows[part]].astype(np.float64)
         products[part] = np.einsum("ij,ij->i", left, right)
     return products
 
@@ -151,15 +155,10 @@ def _search(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
             hits &= scores >= (lowest - 2 * off)[:, None]
         which, places = np.divmod(np.flatnonzero(hits), len(block))  # np.nonzero takes forty times as long
         if len(which):
-            _merge(best, rows, which, places + start, _pairs(queries, which, block, places))
+            _merge(best, rows, which, places + start, exact(queries, which, block, places))
     return [
         [(int(row), float(score)) for row, score in zip(*pair, strict=True)] for pair in zip(rows, best, strict=True)
     ]
-
-
-def _pairs(queries: Vectors, which: Rows, block: Vectors, places: Rows) -> Scores:
-    parts = [slice(start, start + _PAIRS) for start in range(0, len(which), _PAIRS)]
-    return np.concatenate([exact(queries[which[part]], block[places[part]]) for part in parts])
 
 
 def _merge(best: Scores, rows: Rows, which: Rows, new: Rows, scores: Scores) -> None:
@@ -184,7 +183,3 @@ def _append(path: Path, vectors: Vectors, done: int, total: int) -> None:
         np.lib.format.write_array_header_1_0(file, form)
         file.seek(done * vectors.shape[1] * 4, os.SEEK_CUR)
         file.write(np.ascontiguousarray(vectors, np.float32).data)
-
-
-def _from(done: int, total: int, progress: Progress | None) -> Progress | None:
-    return None if progress is None else lambda part, _: progress(done + part, total)

@@ -3,38 +3,33 @@
 ``milvus:URI`` is the path of a file that ends in ``.db``, then Milvus Lite runs in this process, or an address, then a
 server or cluster answers; its token is the environment's MILVUS_TOKEN. Up to 500,000 passages the index is FLAT with
 inner products, which compares every vector. Milvus leaves open how equal scores are ordered: rows near the cut are
-asked for too and ranked here, so that the answer is `dense.nearest`'s. Beyond it is IVF_SQ8, a byte a dimension; how
-its lists are cut is Milvus's own affair, so that two builds can differ.
+asked for too and ranked here, so that the answer is `dense.nearest`'s. Beyond it, or where it is given numbers, it is
+IVF_SQ8, a byte a dimension; how its lists are cut is Milvus's own affair, so that two builds can differ.
 
 A build that was cut short is made anew. Two processes of one machine do not build one collection at the same time; two
 machines are not kept apart.
 """
 
-import hashlib
 import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from filelock import FileLock
 
-from quadrag.errors import QuadragError, tell_extra
-from quadrag.paths import cache_dir
+from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.progress import Progress
 
 from ..encoder import Vectors
 from ..passages import Hits
-from ..store import Indexes, IndexStore
-from ..weights import one_line
-from .dense import Rows, Scores, check_search, rounding
-from .indexes import VERSION, Approximate, Spec, rank
+from ..search import Indexes
+from .dense import Rows, Scores, rounding
+from .indexes import VERSION, VectorIndex, rank
 
 _ROW, _VECTOR = "row", "vector"
-_FLAT = "FLAT"
 _FLAT_MOST = 500_000  # passages
 _LISTS = 256  # at most: Milvus cuts a collection into segments, each with lists of its own
 _ROWS = 4096  # sent at once; 12 MB at 768 dimensions, of the 64 that a message may have
@@ -45,54 +40,38 @@ _BESIDE = 8  # rows asked for beyond the k, in the hope that no second search is
 _CONNECT, _CALL, _BUILD = 10, 120, 7200  # whole seconds: pymilvus 2.6 overlooks others
 
 
-class MilvusIndex(Approximate):
+class MilvusIndex(VectorIndex):
     """A collection that holds vectors under their rows."""
 
-    kinds = (_FLAT, "IVF_SQ8")
-    placed = True
-    form = (
-        "milvus:FILE.db for Milvus Lite, or milvus:http://HOST:PORT; behind it ,FLAT or ,IVF_SQ8 with ,nlist=N "
-        ",nprobe=N ,rerank=N where wanted"
-    )
+    name = "milvus"
 
-    def __init__(self, spec: Spec) -> None:
-        super().__init__(spec)
-        if spec.kind == _FLAT and spec.options:
-            raise self.refuse()
-        self.address = self._read_address()
+    def __init__(self, where: str, options: Mapping[str, int]) -> None:
+        self._is_file = where.endswith(".db")
+        super().__init__(str(Path(where).expanduser().absolute()) if self._is_file else where, options)
 
     def describe(self) -> dict[str, Any]:
         """See `VectorIndex.describe`; FLAT finds what exact search finds."""
-        return {"milvus": "IVF_SQ8", "version": VERSION} if self._kind(0) != _FLAT else {}
-
-    def check(self) -> None:
-        """See `VectorIndex.check`; a file is not opened."""
         try:
             import pymilvus  # noqa: F401
-
-            if self.address.endswith(".db") and find_spec("milvus_lite") is None:
-                raise ImportError("no module named milvus_lite, which files need")
         except ImportError as error:
-            raise QuadragError(
-                f"index milvus:{self.address} needs pymilvus ({error}); {tell_extra('milvus')}"
-            ) from None
-        if not self.address.endswith(".db"):
+            raise QuadragError(f"index milvus needs pymilvus ({error}); {tell_extra('milvus')}") from None
+        if not self._is_file:
             self._connect().close()
+        return {"milvus": self.kind, "version": VERSION} if self.options else {}
 
     def settings(self, rows: int) -> dict[str, Any]:
-        """See `Approximate.settings`; FLAT has no numbers."""
-        if self._kind(rows) == _FLAT:
-            return {"kind": _FLAT}
-        return {**super().settings(min(rows, _LISTS**2)), "kind": "IVF_SQ8"}
+        """See `VectorIndex.settings`; FLAT has no numbers."""
+        if rows <= _FLAT_MOST and not self.options:
+            return {}
+        return super().settings(min(rows, _LISTS**2))
 
     def open_built(self, indexes: Indexes, key: Mapping[str, Any]) -> None:
-        """See `Approximate.open_built`."""
-        built = {name: value for name, value in self.set.items() if name in ("kind", "nlist")}
-        named = key if self.set["kind"] == _FLAT else {**key, "milvus": built}
-        self.collection = "quadrag_" + IndexStore().path(named).name.replace("-", "_")
+        """See `VectorIndex.open_built`."""
+        named = {**key, "milvus": {"kind": self.kind, "nlist": self.set["nlist"]}} if self.set else key
+        self.collection = "quadrag_" + indexes.store.path(named).name.replace("-", "_")
         self.client = self._connect()
         try:
-            with self._lock(), self._in_one_line():
+            with FileLock(indexes.store.root / f".{self.collection}.lock"), self._in_one_line():
                 self._fill()
                 self.client.load_collection(self.collection, timeout=_BUILD)
         except BaseException:
@@ -104,49 +83,35 @@ class MilvusIndex(Approximate):
 
         With FLAT and more than 16,384 rows that tie at the cut, which of them are returned is Milvus's choice.
         """
-        if k > _MOST:
-            raise QuadragError(f"top-k {k} is out of range; expected 1 to {_MOST:,} with Milvus")
-        if self.set["kind"] != _FLAT:
+        if self.set:
             return super().nearest(queries, k)
-        check_search(self.vectors, queries, k)
-        found: list[Hits] = [[] for _ in queries]
+        hits: list[Hits] = [[] for _ in queries]
         most = min(len(self.vectors), _MOST)
-        limit, doubtful = min(k + _BESIDE, most), list(range(len(queries)))
+        limit, doubtful = max(min(k, len(self.vectors)), min(k + _BESIDE, most)), list(range(len(queries)))
         while doubtful:
             rows, scores = self._ask(queries[doubtful], limit)
             # What did not come back has no higher score than the lowest that did.
             floors = scores.min(axis=1) + rounding(queries.shape[1])
             for number, near in zip(doubtful, rows, strict=True):
-                found[number] = rank(self.vectors, queries[number], near, k)
-            settled = limit == most
-            doubtful = [
-                number
-                for number, floor in zip(doubtful, floors, strict=True)
-                if not settled and found[number][-1][1] <= floor
-            ]
+                hits[number] = rank(self.vectors, queries[number], near, k)
+            below = [hits[number][-1][1] <= floor for number, floor in zip(doubtful, floors, strict=True)]
+            doubtful = [number for number, is_below in zip(doubtful, below, strict=True) if is_below and limit < most]
             limit = min(limit * 4, most)
-        return found
+        return hits
 
     def find(self, queries: Vectors, count: int) -> Rows:
-        """See `Approximate.find`."""
+        """See `VectorIndex.find`."""
         return self._ask(queries, min(count, _MOST))[0]
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.client.close()
-
-    def _kind(self, rows: int) -> str:
-        return self.spec.kind or self.kinds[rows > _FLAT_MOST or bool(self.spec.options)]
 
     def _ask(self, queries: Vectors, limit: int) -> tuple[Rows, Scores]:
         """Return rows and Milvus's own scores, [m, limit]; -1 and infinity where there are fewer."""
         rows = np.full((len(queries), limit), -1, np.int64)
         scores = np.full(rows.shape, np.inf, np.float32)
-        numbers = {"nprobe": self.set["nprobe"]} if "nprobe" in self.set else {}
+        numbers = {"nprobe": self.set["nprobe"]} if self.set else {}
         step = max(1, min(_QUERIES, _REPLY // limit))
         for start in range(0, len(queries), step):
             with self._in_one_line():
-                found = self.client.search(
+                replies = self.client.search(
                     self.collection,
                     data=list(queries[start : start + step]),
                     limit=limit,
@@ -155,7 +120,7 @@ class MilvusIndex(Approximate):
                     consistency_level="Strong",
                     timeout=_CALL,
                 )
-            for number, hits in enumerate(found, start):
+            for number, hits in enumerate(replies, start):
                 rows[number, : len(hits)] = [hit[_ROW] for hit in hits]
                 scores[number, : len(hits)] = [hit["distance"] for hit in hits]
         return rows, scores
@@ -172,7 +137,7 @@ class MilvusIndex(Approximate):
         self._create()
         # Not loaded, it builds no index beside the rows that come; loaded again, it has one before it is asked.
         client.release_collection(self.collection, timeout=_CALL)
-        with Progress(f"sending vectors to Milvus, {self.set['kind']}", length) as progress:
+        with Progress("sending vectors to Milvus", length) as progress:
             for at in range(0, length, _ROWS):
                 block = np.array(self.vectors[at : at + _ROWS])
                 rows = [{_ROW: row, _VECTOR: vector} for row, vector in enumerate(block, at)]
@@ -188,31 +153,20 @@ class MilvusIndex(Approximate):
         schema.add_field(_VECTOR, DataType.FLOAT_VECTOR, dim=self.vectors.shape[1])
         index = self.client.prepare_index_params()
         # Twice: pymilvus takes one `params` away, and Milvus Lite overlooks numbers that stand in none.
-        numbers = {"params": {"nlist": self.set["nlist"]}} if "nlist" in self.set else {}
-        index.add_index(_VECTOR, index_type=self.set["kind"], metric_type="IP", params=numbers)
+        numbers = {"params": {"nlist": self.set["nlist"]}} if self.set else {}
+        index.add_index(_VECTOR, index_type=self.kind if self.set else "FLAT", metric_type="IP", params=numbers)
         self.client.create_collection(
             self.collection, schema=schema, index_params=index, consistency_level="Strong", timeout=_CALL
         )
 
-    def _read_address(self) -> str:
-        where = self.spec.where
-        if where.startswith(("http://", "https://", "tcp://", "unix:")):
-            return where
-        if not where.endswith(".db"):
-            raise self.refuse()
-        file = Path(where).expanduser().absolute()
-        if not file.parent.is_dir():
-            raise QuadragError(f"index {self.spec.text!r} lies in no folder that is there; make {file.parent}")
-        return str(file)
-
     def _connect(self) -> Any:
         from pymilvus import MilvusClient
 
-        # What goes wrong comes back as an exception; their logs would tell it a second time, with a traceback.
+        # What goes wrong comes back as an exception; their logs would say it a second time, with a traceback.
         for name in ("pymilvus", "milvus_lite"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         with self._in_one_line():
-            return MilvusClient(self.address, token=os.environ.get("MILVUS_TOKEN", ""), timeout=_CONNECT)
+            return MilvusClient(self.where, token=os.environ.get("MILVUS_TOKEN", ""), timeout=_CONNECT)
 
     @contextmanager
     def _in_one_line(self) -> Iterator[None]:
@@ -221,22 +175,10 @@ class MilvusIndex(Approximate):
 
         try:
             yield
-        except (MilvusException, grpc.RpcError) as error:
-            text = one_line(error).replace(os.environ.get("MILVUS_TOKEN") or "\0", "***")
-            advice = "does not answer or refuses ({}); is it running there, and is MILVUS_TOKEN right?"
-            if self.address.endswith(".db"):
-                advice = "cannot be used ({}); expected a file of Milvus Lite's own making, open in no other process"
-                advice += "; move it away, and it is made anew"
-            raise QuadragError(f"Milvus at {self.address} {advice.format(text)}") from None
-
-    def _lock(self) -> FileLock:
-        """Return what keeps the other processes of this machine from building the collection at the same time."""
-        name = hashlib.sha256(f"{self.address} {self.collection}".encode()).hexdigest()[:16]
-        folder = cache_dir() / "indexes"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise QuadragError(
-                f"cannot write to {folder} ({one_line(error)}); name a cache with QUADRAG_CACHE"
-            ) from error
-        return FileLock(folder / f".milvus-{name}.lock")
+        except (MilvusException, grpc.RpcError, OSError) as error:
+            text = one_line(error, 300).replace(os.environ.get("MILVUS_TOKEN") or "\0", "***")
+            advice = "is it running there, and is MILVUS_TOKEN right?"
+            if self._is_file:
+                advice = "expected a file of Milvus Lite's own making, open in no other process, in a folder that is"
+                advice += " there; move another one away, and it is made anew"
+            raise QuadragError(f"Milvus at {self.where} cannot be used ({text}); {advice}") from None

@@ -15,7 +15,7 @@ from quadrag.progress import remark
 from quadrag.results.record import NAME, RunRecord, read_run, sha256
 from quadrag.spec import UNKNOWN, RunSpec
 from quadrag.systems.own import take_served
-from quadrag.systems.system import Assignment, Generated, Passages, Questions, System, Tell
+from quadrag.systems.system import Assignment, Generated, OnProgress, Passages, Questions, System
 
 from ..folder import QUESTIONS, is_empty
 from ..questions import digest_each, read_asked
@@ -82,7 +82,9 @@ class AnswersFile(System):
             _COUNTED.fullmatch(str(row["id"])) and not texts_asked(row) for _, row in self._rows
         )
 
-    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+    def answer(
+        self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
+    ) -> Generated:
         """Return the answers; see `System.answer`."""
         generated = self._generated
         generated.latency = self._made.latency_seconds if self._made else {}

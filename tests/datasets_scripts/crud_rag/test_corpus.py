@@ -2,13 +2,11 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-from crud_rag_files import CORPUS, FULL, HALLU, QA, SPLIT, SUMMARY, body_id, corpus, merged, rows
+from crud_rag_files import CORPUS, FULL, HALLU, QA, SPLIT, SUMMARY, body_id, corpus, merged, refusal, rows
 
 from quadrag.data import builders
-from quadrag.errors import QuadragError
 
 
 def test_the_corpus_is_one_document_a_line_in_numerical_order(tmp_path: Path) -> None:
@@ -29,34 +27,13 @@ def test_the_corpus_is_one_document_a_line_in_numerical_order(tmp_path: Path) ->
     assert all(row["aliases"] == [] and row["gold"] is False for row in found)
 
 
-def test_copies_are_aliases_of_the_first(tmp_path: Path) -> None:
-    corpus(
-        tmp_path,
-        dup_part_1_part_1="2023，正文：甲 乙\n丙\n甲\u3000乙\n",
-        dup_part_1_part_2="丁\n\ufeff甲\u00a0乙\n",
-        hallu_part_3="丙\n7-28 9:05，正文：甲\t乙",
-    )
-    found = {row["body"]: row for row in rows("corpus", "corpus", tmp_path)}
-    assert list(found) == ["甲 乙", "丙", "丁"]
-    assert found["甲 乙"]["aliases"] == [
-        "documents_dup_part_1_part_1:3",
-        "documents_dup_part_1_part_2:2",
-        "documents_hallu.txt_part_3:2",
-    ]
-    assert found["丙"]["aliases"] == ["documents_hallu.txt_part_3:1"]
-    assert found["丁"]["aliases"] == []
-
-
 def test_a_corpus_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     corpus(tmp_path, dup_part_1_part_1="甲\n", dup_part_1_part_2="乙\n丙\n".encode() + "丁".encode("gb18030"))
     path = tmp_path / f"{CORPUS}dup_part_1_part_2"
-    with pytest.raises(QuadragError) as caught:
-        rows("corpus", "corpus", tmp_path)
-    assert str(caught.value) == f"{path}:3 is not UTF-8; expected one document a line, in UTF-8"
+    assert refusal("corpus", "corpus", tmp_path).startswith(f"{path}:3")
     path.write_text("\n \n")
     (tmp_path / f"{CORPUS}dup_part_1_part_1").write_text("")
-    with pytest.raises(QuadragError, match=r"part_1, .*part_2: no document; expected one a line"):
-        rows("corpus", "corpus", tmp_path)
+    assert "part_1_part_2" in refusal("corpus", "corpus", tmp_path)
 
 
 GOLD_A, GOLD_B, GOLD_C = "2023-08-01，正文：金 甲", "金乙", "，正文：金丙"
@@ -106,24 +83,10 @@ def test_gold_asks_for_the_task_file(with_gold: Path) -> None:
     builder, source = builders.open_builder("crud_rag", "corpus", str(with_gold), {"gold": "test"})
     assert builder.config.files_of("corpus")[-1] == builder.config.files[-1] == SPLIT
     assert len(builder.config.files) == 49
-    assert source.lacking.startswith("3 of 49 files, lacking documents_dup_part_1_part_2, ")
+    assert source.lacking.startswith("3 of 49 files")
     (with_gold / SPLIT).unlink()
-    with pytest.raises(QuadragError, match=f"lacks {SPLIT}"):
-        rows("corpus", "corpus", with_gold, gold="test")
+    assert SPLIT in refusal("corpus", "corpus", with_gold, gold="test")
     merged(with_gold, {"tasks": []})
-    with pytest.raises(QuadragError, match=r"split_merged.json holds none of the tasks; found the keys tasks$"):
-        rows("corpus", "corpus", with_gold, gold="test")
+    assert "tasks" in refusal("corpus", "corpus", with_gold, gold="test")
     shutil.rmtree(with_gold / CORPUS.rsplit("/", 1)[0])
-    with pytest.raises(QuadragError, match=r"lacks data/80000_docs/documents_dup_part_1_part_1 to documents_hallu"):
-        rows("corpus", "corpus", with_gold, gold="full")
-
-
-@pytest.mark.parametrize(
-    ("config", "gold"),
-    [("corpus", "train"), ("corpus", True), ("corpus", ""), ("summary", "test"), ("ragquesteval", "full")],
-)
-def test_bad_options_are_named_before_any_row(config: str, gold: Any) -> None:
-    with pytest.raises(QuadragError, match=f"^crud_rag {config}: gold is "):
-        builders.open_builder("crud_rag", config, builders.SAMPLE, {"gold": gold})
-    with pytest.raises(QuadragError, match="unknown option of crud_rag 'golden'; nearest: gold"):
-        builders.open_builder("crud_rag", config, builders.SAMPLE, {"golden": gold})
+    assert f"{CORPUS}dup_part_1_part_1" in refusal("corpus", "corpus", with_gold, gold="full")

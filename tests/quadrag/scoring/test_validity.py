@@ -11,9 +11,9 @@ from kept_runs import record
 
 import quadrag
 from quadrag.errors import QuadragError
+from quadrag.hub.results import plan_results
 from quadrag.metric_record import find_verdict, metric_record
 from quadrag.records import read_jsonl
-from quadrag.reporting.hub import plan_results
 
 CRAG = ("run", "crag", "task_1_2", "--data-dir", "sample")  # 15 questions of a judge, 13 of them asked, twice
 TEN = (*CRAG, "--split", "public", "--limit", "10")

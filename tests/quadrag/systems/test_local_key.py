@@ -26,5 +26,5 @@ def test_two_commits_of_a_model_share_no_reply(tmp_path):
         ledger.put_many([(key, ROW)])
         assert opened(ledger, f"ORG/M={ONE},{TWO}", f"ORG/OTHER={TWO},{TWO}").complete([CHAT])[0].text == "kept"
         for trusted in ((), (f"ORG/M={TWO},{TWO}",), (f"ORG/M={ONE},{ONE}",)):
-            with pytest.raises(QuadragError, match=r"the ledger lacks the 1 replies of local:ORG/M"):
+            with pytest.raises(QuadragError, match="local:ORG/M"):
                 opened(ledger, *trusted).complete([CHAT])

@@ -7,14 +7,13 @@ from typing import Any
 
 import sample_rows
 
-rows = partial(sample_rows.rows, "crag")
+rows, refusal = partial(sample_rows.rows, "crag"), partial(sample_rows.refusal, "crag")
 FIVE = {release: f"data/crag_task_1_and_2_dev_{release}.jsonl.bz2" for release in ("v5", "v4")}
 PARTS = {
     "v5": [f"data/crag_task_3_dev_v5.tar.bz2.part{number}" for number in range(4)],
     "v4": [f"data/crag_task_3_dev_v4.tar.bz2.part{number}" for number in range(1, 5)],
 }
 EXAMPLE = "example_data/dev_data.jsonl.bz2"
-WITHHELD = "the split private (withheld by the authors: name a file of yours by the option private_file)"
 QA = ["id", "query_time", "domain", "question_type", "static_or_dynamic", "popularity", "query", "answer"]
 QA += ["alternatives"]
 

@@ -12,7 +12,7 @@ import sample_rows
 
 from quadrag import catalogue
 
-rows = partial(sample_rows.rows, "crud_rag")
+rows, refusal = partial(sample_rows.rows, "crud_rag"), partial(sample_rows.refusal, "crud_rag")
 TASKS = ["continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination", "summary"]
 SPLIT, FULL = "data/crud_split/split_merged.json", "data/crud/merged.zip"
 CORPUS = "data/80000_docs/documents_"

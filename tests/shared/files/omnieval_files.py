@@ -7,7 +7,7 @@ from typing import Any
 
 import sample_rows
 
-rows = partial(sample_rows.rows, "omnieval")
+rows, refusal = partial(sample_rows.rows, "omnieval"), partial(sample_rows.refusal, "omnieval")
 TASKS = {
     "extractive_qa": "抽取类问答",
     "multi_hop_qa": "多跳推理类问答",

@@ -6,39 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from letters import letters, unit
 
 from quadrag.benchmark import Document
 from quadrag.errors import QuadragError
 from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
-from quadrag.retrieval.store import IndexStore
+from quadrag.retrieval.search import IndexStore
 from quadrag.retrieval.vectors import dense
-from quadrag.retrieval.vectors.dense import DenseIndex, exact, nearest
-
-
-class Letters:
-    """An encoder that needs no model: how often each of 32 classes of characters occurs, at unit length."""
-
-    def __init__(self):
-        self.largest = self.encoded = 0
-
-    def documents(self, texts, progress=None):
-        self.largest, self.encoded = max(self.largest, len(texts)), self.encoded + len(texts)
-        if progress is not None:
-            progress(len(texts), len(texts))
-        return self.queries(texts)
-
-    def queries(self, texts):
-        counts = np.zeros((len(texts), 32), np.float32)
-        for row, text in zip(counts, texts, strict=True):
-            np.add.at(row, [ord(letter) % 32 for letter in text], 1)
-        return unit(counts)
-
-
-def unit(vectors):
-    vectors = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, np.float32(1))
+from quadrag.retrieval.vectors.dense import exact, nearest, open_vectors, write_vectors
 
 
 def oracle(passages, queries, k):
@@ -104,7 +80,8 @@ def test_what_float32_confuses_is_told_apart(passages, blocks, scores):
 
 
 def test_the_bound_holds_for_what_blas_computes(passages):
-    exactly = exact(np.repeat(passages[:20], 700, axis=0), np.tile(passages, (20, 1))).reshape(20, 700)
+    which, rows = np.divmod(np.arange(20 * 700), 700)
+    exactly = exact(passages, which, passages, rows).reshape(20, 700)
     off = np.abs((passages[:20] @ passages.T).astype(float) - exactly).max()
     assert 0 < off <= dense.rounding(24)
 
@@ -126,51 +103,48 @@ def test_the_edges():
     vectors = unit([[1, 0], [0, 0], [0, 1]])
     assert nearest(vectors, unit([[0, 0]]), 9) == [[(0, 0.0), (1, 0.0), (2, 0.0)]], "fewer than asked for"
     assert nearest(vectors, vectors[:0], 2) == []
-    with pytest.raises(QuadragError, match="top-k 0"):
-        nearest(vectors, vectors, 0)
-    with pytest.raises(QuadragError, match="3 dimensions and the index 2"):
-        nearest(vectors, unit([[1, 0, 0]]), 1)
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     draw = np.random.default_rng(2)
-    texts = ["".join(map(chr, draw.integers(97, 123, draw.integers(1, 90)))) for _ in range(150)]
+    texts = ["".join(map(chr, draw.integers(97, 123, draw.integers(1, 90)))) for _ in range(400)]
     documents = [Document(str(n), "", text) for n, text in enumerate(texts)]
-    return PassageStore.build(documents, tmp_path_factory.mktemp("store"), Chunking(32, sentences=False))
+    return PassageStore.build(documents, tmp_path_factory.mktemp("store"), Chunking(32))
 
 
-def test_an_index_on_disk(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(dense, "_TEXTS", 64)
-    encoder, seen = Letters(), []
+def test_vectors_on_disk(store, tmp_path):
+    encoded, seen = [], []
     key = {"kind": "dense", "store": "letters"}
-    build = lambda folder: DenseIndex.build(store, folder, encoder, progress=lambda *done: seen.append(done))  # noqa: E731
-    folder = IndexStore(tmp_path).get(key, build)
-    assert (encoder.largest, encoder.encoded) == (64, len(store)), "a block at a time, each text once"
-    assert seen[0] == (64, len(store)) and seen[-1] == (len(store), len(store))
-    index = DenseIndex.open(IndexStore(tmp_path).get(key, build), encoder)
-    assert encoder.encoded == len(store) == len(index), "found again, not built again"
-    assert isinstance(index.vectors, np.memmap) and index.vectors.dtype == np.float32
-    whole = encoder.queries(list(store.texts()))
-    assert np.array_equal(np.load(folder / dense.FILE), whole)
-    asked = [store[7].text, "zzz", ""]
-    assert index.search(asked, 6) == oracle(whole, encoder.queries(asked), 6)
-    assert index.search(asked, 6)[0][0][1] == 1.0 and index.search([], 6) == []
+
+    def encode(texts):
+        encoded.append(len(texts))
+        return letters(texts)
+
+    for _ in range(2):
+        folder = IndexStore(tmp_path).get(key, lambda folder: write_vectors(store, folder, encode, seen.append))
+    assert sum(encoded) == seen[-1] == len(store) > max(encoded), "each text once, a block at a time, and found again"
+    vectors = open_vectors(folder)
+    assert isinstance(vectors, np.memmap) and vectors.dtype == np.float32
+    whole = letters([store[row].text for row in range(len(store))])
+    assert np.array_equal(vectors, whole)
+    queries = letters([store[7].text, "zzz", ""])
+    assert nearest(vectors, queries, 6) == oracle(whole, queries, 6)
 
 
 def test_what_is_no_index_is_one_line(store, tmp_path):
-    DenseIndex.build(store, tmp_path, Letters())
+    write_vectors(store, tmp_path, letters)
     file = tmp_path / dense.FILE
     file.write_bytes(file.read_bytes()[:-64])
-    for spoil in (lambda: None, lambda: np.save(file, np.zeros((3, 4))), lambda: file.write_bytes(b""), file.unlink):
+    for spoil in (lambda: None, lambda: file.write_bytes(b""), file.unlink):
         spoil()
         with pytest.raises(QuadragError, match=str(tmp_path)) as caught:
-            DenseIndex.open(tmp_path, Letters())
+            open_vectors(tmp_path)
         assert "\n" not in str(caught.value)
 
 
 def test_a_corpus_without_text(tmp_path):
     empty = PassageStore.build([Document("a", "", "")], tmp_path, Chunking())
     with pytest.raises(QuadragError, match="no passages"):
-        DenseIndex.build(empty, tmp_path, Letters())
+        write_vectors(empty, tmp_path, letters)
     assert not (tmp_path / dense.FILE).exists()

@@ -30,30 +30,15 @@ def test_a_service_that_takes_too_long_is_unscored(server, ledger):
     server.rules.append(Rule("stall", match="number 1", seconds=1.5))
     replies, _ = ask(server.url, asked(3), ledger, timeout=0.3, retries=0, concurrency=1)
     assert [isinstance(reply, Failure) for reply in replies] == [False, True, False]
-    assert replies[1].reason == "api_error" and "no reply within 0.3 s" in replies[1].detail
+    assert replies[1].reason == "api_error"
 
 
-def test_a_question_on_which_a_service_hangs_is_asked_once_more(server, ledger):
-    server.rules.append(Rule("stall", match="number 1", seconds=1.5))
-    replies, spent = ask(server.url, asked(3), ledger, timeout=0.3, concurrency=1)
-    assert [isinstance(reply, Failure) for reply in replies] == [False, True, False]
-    assert spent["retries"] == 1 and replies[1].detail.endswith("no reply within 0.3 s")
-
-
-@pytest.mark.parametrize(
-    ("body", "reason", "words"),
-    [
-        ({"text": "x"}, "unparsable", "with the keys text"),
-        ({"answer": "x", "passages": "none"}, "unparsable", "passages are a str; expected a list"),
-        ({"answer": None}, "unparsable", "answer is None"),
-        ([1], "unparsable", "it is a list"),
-    ],
-)
-def test_a_reply_of_another_form_is_one_failure_and_is_not_kept(server, ledger, body, reason, words):
+@pytest.mark.parametrize("body", [{"text": "x"}, {"answer": "x", "passages": "none"}, {"answer": None}, [1]])
+def test_a_reply_of_another_form_is_one_failure_and_is_not_kept(server, ledger, body):
     server.rules.append(Rule("body", match="number 1", body=body))
     replies, spent = ask(server.url, asked(3), ledger, concurrency=1)
-    assert [getattr(reply, "reason", "ok") for reply in replies] == ["ok", reason, "ok"]
-    assert words in replies[1].detail and "\n" not in replies[1].detail
+    assert [getattr(reply, "reason", "ok") for reply in replies] == ["ok", "unparsable", "ok"]
+    assert "\n" not in replies[1].detail
     assert spent["retries"] == 0 and len(ledger) == 2
     server.rules.clear()
     replies, spent = ask(server.url, asked(3), ledger)
@@ -64,28 +49,13 @@ def test_a_reply_of_another_form_is_one_failure_and_is_not_kept(server, ledger, 
 @pytest.mark.parametrize(
     ("rule", "path", "words"),
     [
-        (Rule("body", body={"text": "x"}), "/rag", "with the keys text; expected an answer"),
-        (Rule("body", body={"text": "x"}), "/rag", 'expected {"answer"'),
-        (Rule("body", body="<html>welcome</html>"), "/rag", "the reply is not JSON"),
-        (Rule("body", body={"error": "index is empty"}), "/rag", "the reply is an error: index is empty"),
-        (
-            Rule("status", status=422, body={"detail": "no query"}),
-            "/rag",
-            'answered 422: no query; expected {"answer"',
-        ),
-        (Rule("status", status=500), "/rag", "answered 500: injected; see the server's log"),
-        (None, "/wrong", 'answered 404: Not Found; expected {"answer"'),
-        (None, "/wrong", "a chat completion of --rag http://HOST:PORT/v1#MODEL"),
-        (
-            Rule("body", body={"choices": []}),
-            "/rag",
-            "see docs/own-system.md",
-        ),
-        (
-            None,
-            "/v1x#small",
-            "of --rag http://HOST:PORT/PATH",
-        ),
+        (Rule("body", body={"text": "x"}), "/rag", "with the keys text"),
+        (Rule("body", body="<html>welcome</html>"), "/rag", "<html>"),
+        (Rule("body", body={"error": "index is empty"}), "/rag", "index is empty"),
+        (Rule("status", status=422, body={"detail": "no query"}), "/rag", "answered 422: no query"),
+        (Rule("status", status=500), "/rag", "answered 500: injected"),
+        (None, "/wrong", "answered 404: Not Found"),
+        (None, "/v1x#small", "answered 404"),
     ],
 )
 def test_a_dead_service_is_one_line(server, ledger, rule, path, words):
@@ -93,24 +63,24 @@ def test_a_dead_service_is_one_line(server, ledger, rule, path, words):
         server.rules.append(rule)
     with pytest.raises(QuadragError) as caught:
         ask(server.base + path, asked(6), ledger, concurrency=2, retries=1)
-    assert words in str(caught.value) and ("not JSON" not in words or "start the server" not in str(caught.value))
-    assert "\n" not in str(caught.value)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
     assert server.requests <= 2 * 3, "the rest is not asked"
 
 
-def test_the_key_is_sent_and_never_shown(server, ledger, monkeypatch, capfd):
+def test_the_key_is_sent_and_never_shown_or_kept(server, ledger, monkeypatch, capfd):
     key, token = "quadrag-key-0123456789", "hf_token0123456789"
     monkeypatch.setenv("HF_TOKEN", token)
     ask(server.url, asked(1), ledger)
     assert server.authorizations == {""}, "a token for the Hub goes to the Hub alone"
     monkeypatch.setenv("QUADRAG_API_KEY", key)
     server.key = key
-    server.rules.append(Rule("merge", match="number 2", body={"answer": f"your key is {key}, your token {token}"}))
+    said = {"answer": f"your key is {key}, your token {token}", "passages": [{"id": key, "text": f"of {token}"}]}
+    server.rules.append(Rule("merge", match="number 2", body=said))
     replies, _ = ask(server.url, asked(3), ledger)
-    assert replies[2].text == f"your key is {key}, your token {token}" and f"Bearer {key}" in server.authorizations
+    assert replies[2].text == "your key is ***, your token ***" and f"Bearer {key}" in server.authorizations
+    assert replies[2].passages[0][:3] == ("***", "", "of ***")
     server.key = "another"
-    with pytest.raises(QuadragError, match="set QUADRAG_API_KEY to a valid one") as caught:
+    with pytest.raises(QuadragError) as caught:
         ask(server.url, asked(1), ledger, name="fresh")
     assert key not in str(caught.value) and "bad key: Bearer ***" in str(caught.value)
-    said = capfd.readouterr().err
-    assert said.count("repeats a secret") == 1 and key not in said and token not in said
+    assert key not in (shown := capfd.readouterr().err) and token not in shown

@@ -1,0 +1,298 @@
+"""CRUD-RAG's recipe (Lyu et al. 2024, sections 3.1 to 3.5), for Chinese news.
+
+Each document serves one task, dealt by the seed. The paper searches the web for related reports; here they come from
+one's own documents. What stands in the corpus stays: a review corrects no entry's documents.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.construct.asking import ask, load_prompts, text_of
+from quadrag.construct.checks import find_verbatim, is_grounded, rejection_reason, stands_in
+from quadrag.construct.recipe import Item, Order, Recipe, Value
+from quadrag.construct.search import Corpus, reject_repeats
+from quadrag.construct.steps import Rejected, Row, Step, Work
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.records import write_text
+from quadrag.systems.extractive import sentences
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
+# When a report was published, before its first sentence.
+_DATELINE = re.compile(r"^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?[，,]?(?:正文：)?\s*")
+_RELATED = 8  # reports that are looked at for the other documents of a question
+_WANTED = {"qa_2doc": 1, "qa_3doc": 2}  # other documents of a question
+_FILES = 3  # that upstream's corpus has of each part
+_SPLIT, _CORPUS = "data/crud_split/split_merged.json", "data/80000_docs"
+KEYS = {
+    "summary": "event_summary",
+    "continuation": "continuing_writing",
+    "qa_1doc": "questanswer_1doc",
+    "qa_2doc": "questanswer_2docs",
+    "qa_3doc": "questanswer_3docs",
+    "hallucination": "hallu_modified",
+}
+
+
+def strip_dateline(text: str) -> str:
+    """Return a report without the time that it begins with, as those of CRUD-RAG's corpus do."""
+    return _DATELINE.sub("", text)
+
+
+def steps(order: Order) -> Sequence[Step]:
+    """Return the steps; see the module."""
+    corpus = Corpus(order.corpus)
+    return [
+        Step("tasks", lambda rows: _deal(rows, order), together=True),
+        Step("related", lambda row: _related(row, corpus)),
+        Step("made", lambda row: _MAKERS[row["task"]](row), requests=6),
+        Step("held", validate),
+        Step("duplicates", lambda rows: reject_repeats(rows, _question_of, "asked before"), together=True),
+    ]
+
+
+def _question_of(row: Row) -> str:
+    return str(row.get("question") or row.get("event") or row["sentence"])
+
+
+def _deal(rows: list[Row], order: Order) -> list[Row]:
+    places = list(range(len(rows)))
+    order.draw("tasks").shuffle(places)
+    tasks = {at: [*KEYS][place % len(KEYS)] for place, at in enumerate(places)}
+    return [{**row, "source": row["id"], "task": tasks[at]} for at, row in enumerate(rows)]
+
+
+def _related(row: Row, corpus: Corpus) -> list[Row]:
+    wanted = _WANTED.get(row["task"], 0)
+    if not wanted:
+        return [row]
+    query = strip_dateline(row["text"])[:200]
+    others = [other for other, _ in corpus.find(query, _RELATED) if other["id"] != row["source"]][:wanted]
+    if len(others) < wanted:
+        raise Rejected("no related report")
+    return [{**row, "others": [other["text"] for other in others]}]
+
+
+def _documents_of(row: Row) -> list[str]:
+    return [row["text"], *row.get("others", ())]
+
+
+def _make_from_document(row: Row) -> Work:
+    """Make a summary, or a question on one document."""
+    made = yield from ask(_PROMPTS[row["task"]], "zh", {"document": row["text"]})
+    return [{**row, **made}]
+
+
+def _make_continuation(row: Row) -> Work:
+    beginning, continuing = _halves(row["text"])
+    made = yield from ask(_PROMPTS["event"], "zh", {"document": row["text"]})
+    return [{**row, "beginning": beginning, "continuing": continuing, **made}]
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """Cut an article at the sentence boundary nearest to its half."""
+    ends = [end.end() for end in re.finditer(r"[。！？!?；]+[”’」』）]*|\n+", text)]
+    ends = [end for end in ends if text[:end].strip() and text[end:].strip()]
+    if not ends:
+        raise Rejected("a single sentence")
+    cut = min(ends, key=lambda end: (abs(2 * end - len(text)), end))
+    return text[:cut].strip(), text[cut:].strip()
+
+
+def _make_from_several(row: Row) -> Work:
+    """Take the paper's steps 2 to 5: what the documents share, where they differ, a question on each, all in one."""
+    documents = "\n\n".join(f"新闻{at}：{text}" for at, text in enumerate(_documents_of(row), 1))
+    common = yield from ask(_PROMPTS["common"], "zh", {"documents": documents})
+    slots = {"common": common["common"], "different": "；".join(common["different"]), "documents": documents}
+
+    def read(found: Any) -> list[Row]:
+        parts = [{key: text_of(part[key]) for key in ("question", "answer", "passage")} for part in found["questions"]]
+        if len(parts) != len(_documents_of(row)):
+            raise ValueError("not one question a document")
+        return parts
+
+    parts = yield from ask(_PROMPTS["questions"], "zh", slots, read)
+    listed = "；".join(f"{part['question']}（{part['answer']}）" for part in parts)
+    joined = yield from ask(_PROMPTS["joined"], "zh", {"event": common["event"], "questions": listed})
+    thoughts = f"共同点：{common['common']} 不同点：{slots['different']} 小问题：{listed}"
+    passages = [part["passage"] for part in parts]
+    return [{**row, "event": common["event"], **joined, "thoughts": thoughts, "passages": passages}]
+
+
+def _make_hallucination(row: Row) -> Work:
+    beginning, rest = _halves(row["text"])
+    sentence = sentences(rest)[0]
+    error = yield from ask(_PROMPTS["errors"], "zh", {"beginning": beginning, "sentence": sentence})
+    if sentence.count(error["from"]) != 1 or error["from"] == error["to"]:
+        raise Rejected("the error has no place of its own in the sentence")
+    if error["kind"] not in ("doc", "gen", "kno", "num"):
+        raise Rejected("unknown kind of error")
+    wrong = sentence.replace(error["from"], error["to"])
+    return [{**row, "beginning": beginning, "rest": rest, "sentence": sentence, "wrong": wrong, "error": error}]
+
+
+_MAKERS: dict[str, Callable[[Row], Work]] = {
+    "summary": _make_from_document,
+    "continuation": _make_continuation,
+    "qa_1doc": _make_from_document,
+    "qa_2doc": _make_from_several,
+    "qa_3doc": _make_from_several,
+    "hallucination": _make_hallucination,
+}
+
+
+def validate(row: Row) -> list[Row]:
+    """Hold what was made against its documents."""
+    documents = _documents_of(row)
+    check = _check_question if "question" in row else _check_event
+    if row["task"] != "hallucination":
+        for reason in check(row, documents, "\n".join(documents)):
+            if reason:
+                raise Rejected(reason)
+    return [row]
+
+
+def _check_event(row: Row, documents: Sequence[str], source: str) -> Iterator[str | None]:
+    summary = row.get("summary", "")
+    yield _find_foreign_number(row["event"] + summary, source)
+    yield rejection_reason(row["event"], [], [source], source, "zh")
+    if len(summary) * 2 > len(row["text"]):
+        yield "summary longer than half of the article"
+
+
+def _check_question(row: Row, documents: Sequence[str], source: str) -> Iterator[str | None]:
+    answer, passages = row["answer"], row["passages"]
+    yield _find_foreign_number(answer, source)
+    if not is_grounded(answer, source):
+        yield "answer is not in the source"
+    yield rejection_reason(row["question"], [answer], passages, source, "zh")
+    if any(find_verbatim(passage, text) is None for passage, text in zip(passages, documents, strict=False)):
+        yield "passage is not in its document"
+    parts = re.split("[；;]", answer)
+    if len(documents) > 1 and any(all(stands_in(part, text) for part in parts) for text in documents):
+        yield "one document answers alone"
+
+
+def _find_foreign_number(made: str, source: str) -> str | None:
+    foreign = any(number not in source for number in _NUMBER.findall(made))
+    return "a number that the source lacks" if foreign else None
+
+
+def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
+    """Write the split file and the corpus; see `Recipe.write`."""
+    if not rows:
+        return {}
+    gone = {row["source"] for row in rows if row["task"] in ("summary", "continuation", "hallucination")}
+    stay = [row for row in order.corpus if row["id"] not in gone]
+    for part in range(_FILES):
+        text = "".join(f"{_line(row['text'])}\n" for row in stay[part::_FILES])
+        write_text(out / f"{_CORPUS}/documents_dup_part_1_part_{part + 1}", text)
+    if real := "".join(f"{_line(row['rest'])}\n" for row in rows if row["task"] == "hallucination"):
+        write_text(out / f"{_CORPUS}/documents_hallu.txt_part_1", real)
+    return _write_split([(row["task"], _entry(row)) for row in rows], out)
+
+
+def _write_split(entries: Sequence[tuple[str, Row]], out: Path) -> dict[str, int]:
+    tasks = [task for task in KEYS if any(task == of for of, _ in entries)]
+    merged = {KEYS[task]: [entry for of, entry in entries if of == task] for task in tasks}
+    write_text(out / _SPLIT, json.dumps(merged, ensure_ascii=False, indent=1) + "\n")
+    return {f"{task}/test": len(merged[KEYS[task]]) for task in tasks}
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    task = row["task"]
+    name = hashlib.sha256(f"{task}\n{row['source']}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    if task in ("summary", "continuation"):
+        keys = ("event", "summary") if task == "summary" else ("event", "beginning", "continuing")
+        return {"ID": name, **{key: row[key] for key in keys}, "text": _line(row["text"]), "title": row["title"]}
+    if task == "hallucination":
+        error = row["error"]
+        return {
+            "ID": f"{error['kind']}_{name}",
+            "headLine": row["title"],
+            "type": error["kind"],
+            "newsBeginning": row["beginning"],
+            "hallucinatedContinuation": row["wrong"],
+            "generatedBy": "quadrag construct",
+            "appearedKeywords": [error["to"]],
+            "allKeywords": {error["to"]: f"不合理，{error['why']}"},
+            "realContinuation": row["sentence"],
+            "newsRemainder": row["rest"],
+            "hallucinatedMod": row["sentence"],
+        }
+    news = {f"news{at}": _line(text) for at, text in enumerate(_documents_of(row), 1)}
+    thoughts = {"thoughts": row["thoughts"]} if len(news) > 1 else {}
+    made = {"event": row["event"], **news, **thoughts}
+    return {"ID": name, **made, "questions": row["question"], "answers": row["answer"]}
+
+
+# Review. What is shown and may be corrected, our name to upstream's key; and the keys of the documents.
+_QUESTION = {"question": "questions", "answer": "answers"}
+_FIELDS = {
+    "summary": {"event": "event", "summary": "summary"},
+    "continuation": {"event": "event"},
+    **dict.fromkeys(("qa_1doc", "qa_2doc", "qa_3doc"), _QUESTION),
+    "hallucination": {"wrong_sentence": "hallucinatedContinuation"},
+}
+_SHOWN = {
+    "summary": ("text",),
+    "continuation": ("beginning", "continuing"),
+    "hallucination": ("newsBeginning", "realContinuation"),
+}
+
+
+def items(dataset: Path) -> Iterator[Item]:
+    """Yield the entries of every task."""
+    path = dataset / _SPLIT
+    merged = parse_json(path.read_bytes(), path) if path.is_file() else {}
+    for task, key in KEYS.items():
+        for entry in merged.get(key, ()):
+            try:
+                fields: dict[str, Value] = {name: entry[field] for name, field in _FIELDS[task].items()}
+                shown = _SHOWN.get(task) or [name for name in entry if name.startswith("news")]
+                documents = [entry[name] for name in shown]
+            except (KeyError, TypeError) as error:
+                raise QuadragError(f"{path}: an entry of {key} lacks {error}; make the dataset again") from None
+            marks = [entry["answers"]] if "answers" in entry else []
+            source = entry.get("title") or entry.get("headLine") or ""
+            yield Item(task, fields, marks, documents, source, entry, task)
+
+
+def correct(item: Item, changed: Mapping[str, Value]) -> Row:
+    """Return an entry that holds against its documents."""
+    line: dict[str, Any] = {**item.line, **{_FIELDS[item.kept][name]: value for name, value in changed.items()}}
+    if item.kept == "hallucination" and line["hallucinatedContinuation"] == line["realContinuation"]:
+        raise Rejected("nothing is wrong in the sentence")
+    first, *others = item.passages if item.kept.startswith("qa") else [line.get("text", "")]
+    row = {"task": item.kept, "text": first, "others": others, "passages": item.passages}
+    validate(row | {name: line[key] for name, key in _FIELDS[item.kept].items()})
+    return line
+
+
+def write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -> dict[str, int]:
+    """Write the split file, and the corpus as it is; see `Recipe.write_passed`."""
+    shutil.copytree(dataset / _CORPUS, out / _CORPUS)
+    return _write_split([(item.kept, line) for item, line in passed], out)
+
+
+RECIPE = Recipe(
+    languages=("zh",),
+    least=200,
+    most=20_000,
+    steps=steps,
+    write=write,
+    asks=_PROMPTS["asks"],
+    items=items,
+    correct=correct,
+    write_passed=write_passed,
+)

@@ -1,1 +1,0 @@
-"""CRUD-RAG's recipe: six tasks over Chinese news, and the corpus that they search."""

@@ -1,0 +1,339 @@
+"""OmniEval's recipe (Wang et al. 2024, sections 3.1 to 3.3 and appendix C), for documents of any field.
+
+Topics are laid out, each document is given one, and all five tasks are tried on it: generation behind three gates, then
+inspection, which drops, mends or keeps. Questions over several documents take the nearest ones of the same topic. What
+is left is balanced over topics and tasks and split in two by document. The paper's people are
+`quadrag construct review`.
+"""
+
+import hashlib
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quadrag.construct.asking import ask, load_prompts, text_of, texts_of
+from quadrag.construct.checks import find_verbatim, language_of, rejection_reason, stands_in
+from quadrag.construct.recipe import Item, Order, Recipe, Value
+from quadrag.construct.search import Corpus, reject_repeats
+from quadrag.construct.steps import Rejected, Row, Step, Work, reject
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json, parse_yaml
+from quadrag.records import dumps, read_jsonl, write_jsonl, write_text
+
+SHOWN = 40  # documents that a model sees when it lays out topics
+BEGINNING = 120  # characters of each
+TASKS = {
+    "extractive_qa": "抽取类问答",
+    "multi_hop_qa": "多跳推理类问答",
+    "contrast_qa": "对比类问答",
+    "long_form_qa": "长答案形式问答",
+    "conversational_qa": "多轮对话能力",
+}
+AUTO, CORPUS = "gen_datas_own/questions.jsonl", "own_nodes/corpus.jsonl"
+RARE = 0.02  # of the documents: topics that fewer have are pruned
+MOST = 2  # questions of a document for a task
+_SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
+_PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
+
+
+def read_topics(path: Path) -> list[str]:
+    """Read topics as ``field - topic``: YAML or JSON, fields with their topics, ``energy: [solar, wind]``."""
+    expected = "fields with their topics, as `energy: [solar, wind]`, each once, short and without - and /"
+    try:
+        found = parse_yaml(path.read_bytes(), path, expected)
+        names = [f"{field} - {topic}" for field, topics in found.items() for topic in list(topics)]
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected {expected}") from None
+    except (AttributeError, TypeError):
+        raise QuadragError(f"{path} holds no topics; expected {expected}") from None
+    if not names or len(set(names)) < len(names) or not all(map(_is_name, names)):
+        wrong = next((name for name in names if not _is_name(name) or names.count(name) > 1), "nothing")
+        raise QuadragError(f"{path} has {wrong!r:.80}; expected {expected}")
+    return names
+
+
+def _is_name(name: str) -> bool:
+    """Whether a file name and a table can bear a topic."""
+    return name.count(" - ") == 1 and "/" not in name and len(name) <= 60 and all(map(str.strip, name.split(" - ")))
+
+
+def _read_tree(found: Any) -> list[str]:
+    """Return the leaves of a tree of topics as a model writes it."""
+    names = []
+    for field in found:
+        upper = str(field["topic_name"]).strip()
+        for topic in field["sub_topics"] or [{"topic_name": upper}]:
+            names.append(f"{upper} - {str(topic['topic_name']).strip()}")
+    names = [name for name in dict.fromkeys(names) if _is_name(name)]
+    if not names:
+        raise ValueError("no topic")
+    return names
+
+
+def steps(order: Order) -> Sequence[Step]:
+    """Return the steps; see the module."""
+    corpus = Corpus(order.corpus)
+    names: list[str] = read_topics(order.topics) if order.topics else []
+    laying_out = [
+        Step("tree-shown", lambda rows: _show_some(rows, order), together=True),
+        Step("tree", lambda row: _lay_out(row, names), requests=2, once=True),
+    ]
+    return [
+        *([] if order.topics else laying_out),
+        Step("classify", lambda row: _classify(row, names), requests=2),
+        Step("prune", _prune, together=True),
+        Step("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
+        Step("related", lambda row: _related(row, corpus)),
+        Step("generate", _generate, requests=2, makes=MOST),
+        Step("held", validate),
+        Step("inspect", _inspect, requests=2),
+        Step("held-again", validate),
+        Step(
+            "duplicates",
+            lambda rows: reject_repeats(rows, lambda row: row["made"][0]["question"], "question asked before"),
+            together=True,
+        ),
+        Step("balance", lambda rows: _balance(rows, order), together=True),
+    ]
+
+
+def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
+    """Write questions, topics and corpus; see `Recipe.write`."""
+    if not rows:
+        return {}
+    names = sorted({row["topic"] for row in rows})
+    write_text(out / "topics.json", json.dumps(names, ensure_ascii=False, indent=1) + "\n")
+    nodes = ({"id": _node(row["id"]), "title": row["title"], "contents": row["text"]} for row in order.corpus)
+    write_jsonl(out / CORPUS, nodes)
+    splits: dict[str, int] = {}
+    for split, file in (("auto", AUTO), ("train", "gen_datas_train_own/questions.jsonl")):
+        here = [row for row in rows if row["split"] == split]
+        if not here:
+            continue
+        write_jsonl(out / file, (_line(row) for row in here))
+        tasks = Counter(row["task"] for row in here for _ in row["made"])  # each round of a conversation is a question
+        splits[f"all/{split}"] = tasks.total()
+        splits |= {f"{task}/{split}": tasks[task] for task in TASKS if task in tasks}
+    return splits
+
+
+def _node(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _line(row: Row) -> Any:
+    rounds = [
+        {
+            "thought_process": one["thought_process"],
+            "question": one["question"],
+            "answer": one["answer"],
+            "relevant_passage": one["relevant_passage"],
+            "topic_name": row["topic"],
+            "task_name": TASKS[row["task"]],
+            "relevant_node": [_node(name) for name in row["documents"]],
+            "evaluation": row.get("evaluation", 2),
+        }
+        for one in row["made"]
+    ]
+    return rounds if row["task"] == "conversational_qa" else rounds[0]
+
+
+def _show_some(rows: list[Row], order: Order) -> list[Row]:
+    """Put beginnings of some documents, drawn, into the first row, for whoever lays out topics."""
+    drawn = order.draw("topics").sample(rows, min(SHOWN, len(rows)))
+    shown = "\n".join(f"- {row['title']}：{' '.join(row['text'].split())[:BEGINNING]}" for row in drawn)
+    return [{**row, "shown": shown} if at == 0 else row for at, row in enumerate(rows)]
+
+
+def _lay_out(row: Row, names: list[str]) -> Work:
+    if "shown" in row:
+        names += yield from ask(_PROMPTS["tree"], row["language"], {"documents": row.pop("shown")}, _read_tree)
+    return [row]
+
+
+def _classify(row: Row, names: Sequence[str]) -> Work:
+    if not names:
+        raise Rejected("no topics were laid out")
+    listed = "; ".join(f"{number} {name}" for number, name in enumerate(names, 1))
+    slots = {"topics": listed, "document": f"{row['title']}\n{row['text']}"}
+
+    def read(found: Any) -> int:
+        number = found["topic_id"]
+        if type(number) is not int or not 0 <= number <= len(names):
+            raise ValueError(f"topic {number!r}")
+        return number
+
+    number = yield from ask(_PROMPTS["classify"], row["language"], slots, read)
+    if not number:
+        raise Rejected("of no topic")
+    return [{**row, "topic": names[number - 1]}]
+
+
+def _prune(rows: list[Row]) -> list[Row]:
+    counts = Counter(row["topic"] for row in rows)
+    return [row if counts[row["topic"]] >= RARE * len(rows) else reject(row, "topic pruned") for row in rows]
+
+
+def _related(row: Row, corpus: Corpus) -> list[Row]:
+    documents = [(row["id"], row["text"])]
+    if row["task"] in _SEVERAL:
+        others = [other for other, _ in corpus.find(row["text"][:300], 3) if other["id"] != row["id"]]
+        documents += [(other["id"], other["text"]) for other in others[:1]]
+    return [{**row, "documents": [name for name, _ in documents], "texts": [text for _, text in documents]}]
+
+
+def _read_made(found: Any) -> list[Row]:
+    return [
+        {
+            "thought_process": str(one.get("thought_process") or ""),
+            "question": text_of(one["question"]),
+            "answer": texts_of(one["answer"]),
+            "relevant_passage": texts_of(one["relevant_passage"]),
+        }
+        for one in found
+    ]
+
+
+def _slots(row: Row) -> dict[str, str]:
+    language = row["language"]
+    head = "文档" if language == "zh" else "Document "
+    return {
+        "topic": row["topic"],
+        "task": TASKS[row["task"]] if language == "zh" else row["task"].replace("_", " "),
+        "requirements": _PROMPTS["requirements"][row["task"]][language],
+        "documents": "\n\n".join(f"{head}{at}:\n{text}" for at, text in enumerate(row["texts"], 1)),
+    }
+
+
+def _generate(row: Row) -> Work:
+    made = yield from ask(_PROMPTS["generate"], row["language"], _slots(row), _read_made)
+    if not made:
+        raise Rejected("gates: document or task does not fit")
+    if row["task"] == "conversational_qa":
+        return [{**row, "made": made}]
+    return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made[:MOST])]
+
+
+def validate(row: Row) -> list[Row]:
+    """Hold every question against its documents; its passages become their own text."""
+    source = "\n".join(row["texts"])
+    made = []
+    for one in row["made"]:
+        if reason := rejection_reason(one["question"], one["answer"], one["relevant_passage"], source, row["language"]):
+            raise Rejected(reason)
+        if row["task"] == "extractive_qa" and not any(stands_in(answer, source) for answer in one["answer"]):
+            raise Rejected("answer is not in the source")
+        passages = [find_verbatim(passage, source) for passage in one["relevant_passage"]]
+        made.append({**one, "relevant_passage": passages})
+    if row["task"] == "conversational_qa" and len(made) < 2:
+        raise Rejected("a conversation of one round")
+    return [{**row, "made": made}]
+
+
+def _inspect(row: Row) -> Work:
+    slots = {**_slots(row), "made": json.dumps(row["made"], ensure_ascii=False)}
+
+    def read(found: Any) -> tuple[int, list[Row]]:
+        verdict = found["evaluation"]
+        if type(verdict) is not int or verdict not in (0, 1, 2):
+            raise ValueError(f"evaluation {verdict!r}")
+        mended = _read_made(found["corrected_result"]) if verdict == 1 else []
+        if verdict == 1 and len(mended) != len(row["made"]):
+            raise ValueError("a correction of another length")
+        return verdict, mended
+
+    verdict, mended = yield from ask(_PROMPTS["inspect"], row["language"], slots, read)
+    if verdict == 0:
+        raise Rejected("inspection: not usable")
+    return [{**row, "made": mended or row["made"], "evaluation": verdict}]
+
+
+def _balance(rows: list[Row], order: Order) -> list[Row]:
+    """Keep of each cell of the matrix at most twice the mean of all cells, drawn, and split by document."""
+    cells: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        cells[row["topic"], row["task"]].append(row)
+    most = math.ceil(2 * len(rows) / len(cells)) if cells else 0
+    draw = order.draw("balance")
+    kept = {id(row) for cell in cells.values() for row in draw.sample(cell, min(most, len(cell)))}
+    sources = sorted({row["source"] for row in rows})
+    order.draw("split").shuffle(sources)
+    auto = set(sources[: math.ceil(len(sources) / 2)])
+    return [
+        {**row, "split": "auto" if row["source"] in auto else "train"}
+        if id(row) in kept
+        else reject(row, "its cell is full")
+        for row in rows
+    ]
+
+
+# Review: of the questions of the split `auto`; what people pass is the split `human`.
+
+_NAMES = {"question": "question", "answer": "answer", "passages": "relevant_passage"}
+_TASK_OF = {name: task for task, name in TASKS.items()}
+
+
+def items(dataset: Path) -> Iterator[Item]:
+    """Yield the questions of the split `auto`, conversations as wholes."""
+    path = dataset / AUTO
+    if not path.is_file():
+        return
+    nodes = {row["id"]: row["contents"] for _, row in read_jsonl(dataset / CORPUS)}
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        line = parse_json(text, f"{path}:{number}")
+        try:
+            yield _item(line, line if isinstance(line, list) else [line], nodes)
+        except (KeyError, TypeError, IndexError) as error:
+            raise QuadragError(f"{path}:{number} lacks {error}; make the dataset again") from None
+
+
+def _item(line: Any, rounds: Sequence[Row], nodes: Mapping[str, str]) -> Item:
+    first = rounds[0]
+    fields: dict[str, Value] = {
+        _name(name, at, len(rounds)): made[key] for at, made in enumerate(rounds) for name, key in _NAMES.items()
+    }
+    marks = [answer for made in rounds for answer in made["answer"]]
+    texts = [nodes[name] for name in first["relevant_node"]]
+    cell = f"{first['topic_name']} / {_TASK_OF[first['task_name']]}"
+    return Item(cell, fields, marks, texts, ", ".join(first["relevant_node"]), line, rounds)
+
+
+def _name(name: str, at: int, rounds: int) -> str:
+    return name if rounds == 1 else f"{name}_{at + 1}"
+
+
+def correct(item: Item, changed: Mapping[str, Value]) -> Any:
+    """Return a line whose every round holds against the documents; its passages are their own text."""
+    fields, rounds = {**item.fields, **changed}, item.kept
+    made = [
+        {**each, **{key: fields[_name(name, at, len(rounds))] for name, key in _NAMES.items()}}
+        for at, each in enumerate(rounds)
+    ]
+    task, language = _TASK_OF[rounds[0]["task_name"]], language_of("\n".join(item.passages))
+    (row,) = validate({"task": task, "texts": item.passages, "language": language, "made": made})
+    return row["made"] if isinstance(item.line, list) else row["made"][0]
+
+
+def write_passed(passed: Sequence[tuple[Item, Any]], dataset: Path, out: Path) -> dict[str, int]:
+    """Write the one file of the split `human`; see `Recipe.write_passed`."""
+    write_text(out / "review" / "review.jsonl", "".join(f"{dumps(line)}\n" for _, line in passed))
+    counts = {task: sum(item.cell.endswith(f" / {task}") for item, _ in passed) for task in TASKS}
+    return {f"{name}/human": n for name, n in {"all": len(passed), **counts}.items() if n}
+
+
+RECIPE = Recipe(
+    languages=("zh", "en"),
+    least=100,
+    most=20_000,
+    steps=steps,
+    write=write,
+    asks=_PROMPTS["asks"],
+    items=items,
+    correct=correct,
+    write_passed=write_passed,
+    takes=("topics",),
+    human="human_annotated",
+)

@@ -1,1 +1,0 @@
-"""OmniEval's recipe: topics by tasks, from documents of any field, generated behind gates and inspected."""

@@ -1,0 +1,1 @@
+../_shared/reading.py

@@ -1,0 +1,1 @@
+"""A benchmark that somebody else publishes: which port a ship sails to, asked of notices to mariners."""
