@@ -59,10 +59,6 @@ def reject_copies(rows: list[Row]) -> list[Row]:
         num_perm=_PERMUTATIONS,
         hashfunc=lambda shingle: int.from_bytes(blake2b(shingle, digest_size=4).digest(), "big"),
     )
-        map(_shingles, texts),
-        num_perm=_PERMUTATIONS,
-        hashfunc=lambda shingle: int.from_bytes(blake2b(shingle, digest_size=4).digest(), "big"),
-    )
     made: list[Row] = []
     exact: set[str] = set()
     for at, (row, text, minhash) in enumerate(zip(rows, texts, hashes, strict=True)):
