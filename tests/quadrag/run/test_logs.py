@@ -151,7 +151,7 @@ def test_logs_of_several_benchmarks_each_on_the_data_that_are_theirs(cli):
     tasks = {"crag_qa": "sample", "rgb_noise_robustness_en": "RGB"}
     wanted = {f"{model}/{task}": data for model in "mn" for task, data in tasks.items()}
     assert {name: run.spec.data_dir for name, run in made("done").items()} == wanted
-    assert {path.name for path in Path("done").glob("*.html")} == {"report_crag.html", "report_rgb.html"}
+    assert {path.name for path in Path("done").glob("*.html")} == {"report.html"}
     described = json.loads(cli("score", "out", *SAMPLE, "--json").out)
     assert [one["benchmark"] for one in described] == ["crag", "rgb"]
     assert cli("score", "out", "--option", "noise=0.2").code == 2
