@@ -69,7 +69,7 @@ def test_a_run_has_its_values(quadrag, run, folder):
     named = [port in answer for port, answer in zip(ports, answers, strict=True)]
     assert values["port_named", "port_named"] == sum(named) / 6 > 0
     assert values["retrieval_ranking", "mrr"] > 0
-    assert {s["slice"] for s in scores} == {"all", "kind:dry", "kind:liquid"}
+    assert {s["slice"] for s in scores} == {"all", "kind=dry", "kind=liquid"}
 
 
 def test_answers_score_alike(quadrag, run, folder):
