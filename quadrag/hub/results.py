@@ -109,7 +109,8 @@ def _make_files(
     files = {}
     for task in list_hub_tasks(run.benchmark):
         place = task.config, task.split, task.headline.metric, task.headline.key
-        own = {one.profile: one for one in scores if one.slice == ALL and one.place == place and one.value is not None}
+        whole = [score for score in scores if score.slice == ALL and score.place == place and score.value is not None]
+        own = {score.profile: score for score in whole}
         if "official" not in own:
             continue
         entry = EvalResultEntry(
