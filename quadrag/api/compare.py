@@ -62,14 +62,13 @@ class Difference(Number):
 
     @classmethod
     def of(cls, one: results.Difference) -> Self:
-        """Make one of what a run differs by, which has a pair."""
-        pair = one.pair
-        assert pair is not None
+        """Make one of what a run differs by, of runs that are compared by it."""
+        assert one.delta is not None and one.interval
         doubts = (say_score(score, python=True) for score in one.scores if score and score.value is not None)
-        parts = {name: getattr(pair, name) for name in _PARTS}
+        parts = {name: getattr(one, name) for name in _PARTS if name != "difference"}
         parts |= one.changes._asdict() if one.changes else dict.fromkeys(results.Changes._fields)
         parts |= {"verdict": str(one.verdict), "reason": next(filter(None, doubts), "")}
-        return cls(pair.difference, write_difference(one.place, pair), **parts)
+        return cls(one.delta, write_difference(one), difference=one.delta, **parts)
 
 
 class Comparison(Mapping[str, Any]):
@@ -101,13 +100,13 @@ class Comparison(Mapping[str, Any]):
                 and the message says why.
         """
         called = find_name(name, self._keys)
-        pairs = {self._names[run]: Difference.of(one) for run, one in self._list(called) if one.pair}
+        pairs = {self._names[run]: Difference.of(one) for run, one in self._list(called) if one.n}
         if not pairs:
             raise UnknownScore(f"{called} is not compared: {self._explain(called, 1)}")
         return pairs if len(self.runs) > 2 else pairs[self._names[1]]
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._keys if any(one.pair for _, one in self._list(name)))
+        return (name for name in self._keys if any(one.n for _, one in self._list(name)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -218,7 +217,7 @@ class Comparison(Mapping[str, Any]):
         key, one = self._keys[name], dict(self._list(name)).get(run)
         scores = [{score.key: score for score in self.runs[at].rows.values()}.get(key) for at in (0, run)]
         before, after = one.values if one else (score and score.value for score in scores)
-        told: dict[str, Any] = vars(Difference.of(one)) if one and one.pair else {}
+        told: dict[str, Any] = vars(Difference.of(one)) if one and one.n else {}
         low, high = told["interval"] if told.get("n", 0) >= results.FEW else (None, None)
         row = {"score": name, "before": before, "after": after, "difference": told.get("difference")}
         row |= {"low": low, "high": high, "p": told.get("p"), "p_holm": told.get("p_holm")}

@@ -240,7 +240,7 @@ def _goes_on(made: RunRecord, spec: RunSpec, policy: CallPolicy, judged_later: b
     """Whether a run is to go on: not one that is finished, unless something is asked again whose answers stand."""
     if made.state != "finished":
         return True
-    if made.limit != spec.limit:  # the questions are others
+    if made.spec.limit != spec.limit:  # the questions are others
         return False
     judged = bool(spec.judges) and (made.judged_in_vain or (judged_later and made.judge is None))
     return judged or bool(policy.retry) or (made.has_note("invalid") and policy.max_failed > made.max_failed)

@@ -92,9 +92,8 @@ def _describe(benchmark: str) -> Iterator[str]:
         yield from wrap(f"{name}: {config.description}", _WIDTH)
         yield from (f"  {line}" for line in wrap(hub.sentence(name), _WIDTH - 2))
         asked = not record.corpus or name in record.configs
-        rows = (
-            f"{split} {known.number if (known := hub.find_rows(name, split)) else 'unknown'}" for split in config.splits
-        )
+        counts = {split: known.number if (known := hub.find_rows(name, split)) else None for split in config.splits}
+        rows = (f"{split} {number or 'unknown'}" for split, number in counts.items())
         yield _hang("rows", ", ".join(rows), 12)
         yield _hang("language", getattr(config, "language", None) or ", ".join(hub.language), 12)
         metrics = _list_metrics(record, name) if asked else ["none, it holds no questions"]

@@ -28,13 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from quadrag import catalogue
     from quadrag.data.prepare import prepare
+    from quadrag.provenance import shorten
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
     done = prepare(benchmark, arguments.config, arguments.data_dir, lambda name: write(f"building {name}"))
     for name, rows in done.built.items():
         write(f"{name}: {', '.join(f'{split} {count}' for split, count in rows.items())}")
     for name, files in done.lacking.items():
-        write(f"{name}: {'built without' if name in done.built else 'not built, it lacks'} {', '.join(files)}")
+        write(f"{name}: {'built without' if name in done.built else 'not built, it lacks'} {shorten(files)}")
     write("metrics: " + ", ".join(done.metrics))
     name, rows = next(iter(done.built.items()))
     write(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")')

@@ -52,7 +52,7 @@ from quadrag.metric_record import name_together
 from quadrag.records import Question
 from quadrag.run.files.logs import inspect_answer
 from quadrag.scoring.drive import Messages, ScoringInputs
-from quadrag.scoring.judging import check_judges
+from quadrag.scoring.judging import check_judges, list_metrics
 
 from .examination import Examination, list_configs
 
@@ -143,7 +143,7 @@ def _graders(examination: Examination) -> list[Model]:
     """Return the models of the role; the model examined is never its own grader unawares."""
     named = model_roles().get("grader", [])  # the role that Inspect's own scorers ask
     models = named if isinstance(named, list) else [named]
-    check_judges([(examination.benchmark, examination.spec)], len(models))
+    check_judges(list_metrics([(examination.benchmark, examination.spec)]), len(models))
     return models
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
+from quadrag.results.compare import Difference
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.score import Score, Status
-from quadrag.stats import Pair
 
 from .published import Published
 from .table import CHARACTERS as CHARACTERS
@@ -77,21 +77,21 @@ def value_cell(row: Score | None) -> Cell:
     return Cell(cell.text + ALIKE, cell.sub) if marked else cell
 
 
-def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:
-    """Make the cell of a difference of two values, its interval under it.
+def difference_cell(one: Difference, better: bool = True) -> Cell:
+    """Write a difference with its interval below, and as it stands in a chart.
 
     Args:
-        pair: the difference.
-        unit: of the values.
-        better: whether more or less is better; where it is not, no chart asks what is chance.
+        one: the difference, of runs that are compared.
+        better: whether one end of the metric is the better one.
     """
-    text = format_value(pair.difference, unit, pair.n, "+")
-    if pair.n < FEW:
+    unit = one.record.unit
+    text = format_value(one.delta, unit, one.n, "+")
+    if one.n < FEW:
         return Cell(text)
-    figure = _figure(pair.difference, pair.interval, pair.n, unit) if better else None
+    figure = _figure(one.delta, one.interval, one.n, unit) if better else None
     units = "characters" if unit == CHARACTERS else "percent points"
-    figure = figure and figure._replace(sure=pair.decisive < ALPHA, unit=units)
-    return Cell(text, format_interval(pair.interval, unit), figure)
+    figure = figure and figure._replace(sure=one.decisive < ALPHA, unit=units)
+    return Cell(text, format_interval(one.interval, unit), figure)
 
 
 def count_both(row: Score) -> tuple[int, int]:

@@ -24,15 +24,12 @@ from quadrag.results.compare import (
     find_worse,
     has_better,
     is_same,
-    judge_pair,
     name_judges,
-    record_at,
 )
 from quadrag.results.note import Level, Note, NoteCode, group_notes
 from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Place, Score, Status
 from quadrag.results.selection import is_whole, pool_rows
-from quadrag.stats import Pair
 
 from .cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, value_cell
 from .messages import say
@@ -86,35 +83,35 @@ def _cells(one: Difference) -> list[Cell]:
     """Make the cells of both values, with on how many questions each is better, the difference, its n, the verdict."""
     better = one.changes and (one.changes.worse, one.changes.better)
     values = [Cell(_write_value(one, at), f"↑{better[at]}" if better else "") for at in range(2)]
-    if one.pair is None:
+    if one.delta is None:
         return [*values, Cell(NOTHING), Cell(NOTHING), Cell("not compared" if one.reason else NOTHING)]
-    difference = difference_cell(one.pair, one.record.unit, has_better(one.place))
+    difference = difference_cell(one, has_better(one.place))
     if any(score and score.status is Status.UNTRUSTED_JUDGE for score in one.scores):
         difference = Cell(difference.text + ALIKE, difference.sub)
     if not one.headline:  # these alone stand in a chart
         difference = replace(difference, figure=None)
-    verdict = Cell(one.verdict or NOTHING, write_p(one.pair) * (one.verdict not in (Verdict.NONE, Verdict.FEW)))
-    return [*values, difference, Cell(str(one.pair.n)), verdict]
+    verdict = Cell(one.verdict or NOTHING, write_p(one) * (one.verdict not in (Verdict.NONE, Verdict.FEW)))
+    return [*values, difference, Cell(str(one.n)), verdict]
 
 
 def _write_value(one: Difference, at: int) -> str:
     if score := one.scores[at]:
         return value_cell(score).text
-    return format_value(one.values[at], one.record.unit, one.pair.n if one.pair else None)
+    return format_value(one.values[at], one.record.unit, one.n or None)
 
 
-def write_p(pair: Pair) -> str:
+def write_p(one: Difference) -> str:
     """Write the p that decides, by the name of Holm's rule where that raised it."""
-    alone, decisive = (f"{p:.3f}" if p >= 0.0005 else "< 0.001" for p in (pair.p, pair.decisive))
+    alone, decisive = (f"{p:.3f}" if p >= 0.0005 else "< 0.001" for p in (one.p, one.decisive))
     return f"p {alone}" if alone == decisive else f"Holm {decisive}"
 
 
-def write_difference(place: Place, pair: Pair) -> str:
+def write_difference(one: Difference) -> str:
     """Write a difference in a line: the key, how much, its interval, over how many questions, p and verdict."""
-    cell, verdict, unit = difference_cell(pair, record_at(place).unit), judge_pair(pair, place), record_at(place).unit
-    size = f"{place[3]} {cell.text} {unit if unit == CHARACTERS else 'points'}" + f" (95% {cell.sub})" * bool(cell.sub)
-    told = [write_p(pair)] if verdict not in (Verdict.NONE, Verdict.FEW) else []
-    return ", ".join([size, f"n {pair.n}", *told]) + f": {verdict}" * bool(verdict)
+    cell, unit = difference_cell(one), CHARACTERS if one.record.unit == CHARACTERS else "points"
+    size = f"{one.place[3]} {cell.text} {unit}" + f" (95% {cell.sub})" * bool(cell.sub)
+    told = [write_p(one)] if one.verdict not in (Verdict.NONE, Verdict.FEW) else []
+    return ", ".join([size, f"n {one.n}", *told]) + f": {one.verdict}" * bool(one.verdict)
 
 
 # Notes.
@@ -125,16 +122,20 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
     runs, profile = comparison.runs, comparison.profile
     heads = [one for one in comparison.differences if one.headline]
     labels = name_places(one.place for one in heads)
+    other_profile = next(known for known in PROFILES if known != profile)
+    turned = {(one.run, one.place): one for one in compare(runs[0], runs[1:], other_profile).differences}
     told: list[tuple[str, Note]] = []
     for number, (name, other) in enumerate(zip(called[1:], runs[1:], strict=True), 1):
         own = [one for one in comparison.list_told() if one.run == number]
-        notes = [note for one in own for note in _check_profile(one, profile, name, labels[one.place])]
+        notes: list[Note] = []
+        for one in own:
+            notes += _check_profile(one, turned.get((number, one.place)), other_profile, name, labels[one.place])
         notes += [*_check_length(runs[0], other, own, labels), *_check_missing(comparison, number, called, labels)]
         notes += [Note(NoteCode.SAME_ANSWERS, {"base": called[0]})] * answer_alike(runs[0], other)
         told += [(name, note) for note in notes]
-    pairs = [one.pair for one in heads if one.pair]
+    pairs = [one for one in heads if one.delta is not None]
     shown = [score for one in comparison.differences for score in one.scores if score]
-    apart = any(one.pair and score and one.pair.n != score.n for one in heads for score in one.scores)
+    apart = any(score and one.n != score.n for one in pairs for score in one.scores)
     whole = [[score for score in run.whole(profile) if not score.ran] for run in runs]
     lacking = [score for score in whole[0] if all(score.place in {one.place for one in others} for others in whole)]
     noted = group_notes(told, called[1:])
@@ -159,27 +160,24 @@ def _check_lead(comparison: Comparison, called: Sequence[str], labels: Mapping[P
     lead = find_lead(comparison.list_told())
     if lead:
         here = sorted((one for one in comparison.differences if one.place == lead), key=_rank)
-        yield from [note_verdict(one, one.pair, called[one.run], labels[lead]) for one in here if one.pair][:_SHOWN]
-    elif few := [one.pair.n for one in comparison.differences if one.pair and has_better(one.place)]:
+        yield from [note_verdict(one, called[one.run], labels[lead]) for one in here if one.delta is not None][:_SHOWN]
+    elif few := [one.n for one in comparison.differences if one.n and has_better(one.place)]:
         yield Note(NoteCode.VERDICT, {"kind": "few", "n": max(few), "least": FEW})
 
 
-def note_verdict(one: Difference, pair: Pair, name: str, label: str) -> Note:
-    """Say what a run is by a pair of a difference, under the profile shown or the other one."""
-    cell, kind = difference_cell(pair, one.record.unit), judge_pair(pair, one.place).name.lower()
-    params = {"name": name, "metric": label, "difference": cell.text, "interval": cell.sub, "p": write_p(pair)}
-    return Note(NoteCode.VERDICT, {"kind": kind, **params, "n": pair.n})
+def note_verdict(one: Difference, name: str, label: str) -> Note:
+    """Say what a run is by a difference."""
+    cell = difference_cell(one)
+    params = {"name": name, "metric": label, "difference": cell.text, "interval": cell.sub, "p": write_p(one)}
+    return Note(NoteCode.VERDICT, {"kind": one.verdict.name.lower(), **params, "n": one.n})
 
 
-def _check_profile(one: Difference, profile: str, name: str, label: str) -> Iterator[Note]:
+def _check_profile(one: Difference, turned: Difference | None, profile: str, name: str, label: str) -> Iterator[Note]:
     """Say by a score that the other profile decides otherwise."""
-    turned = one.turned
-    if one.pair and turned and turned.n >= FEW and replace(turned, p_holm=one.pair.p_holm) != one.pair:
-        verdicts = {one.verdict, judge_pair(turned, one.place)}
+    if turned and turned.n >= FEW and (turned.delta, turned.interval, turned.p) != (one.delta, one.interval, one.p):
+        verdicts = {one.verdict, turned.verdict}
         if len(verdicts) > 1 and verdicts & {Verdict.BETTER, Verdict.WORSE}:
-            other = next(known for known in PROFILES if known != profile)
-            said = note_verdict(one, turned, name, label)
-            yield Note(NoteCode.PROFILE_DISAGREES, {"profile": other, "said": said})
+            yield Note(NoteCode.PROFILE_DISAGREES, {"profile": profile, "said": note_verdict(turned, name, label)})
 
 
 def _check_length(first: Run, second: Run, told: Sequence[Difference], labels: Mapping[Place, str]) -> Iterator[Note]:
@@ -293,8 +291,8 @@ def check_gate(
     for comparison in compared:
         for one in find_worse(comparison):
             label, name = f"{one.place[1]}/{show_key(*one.place[2:])}", called[one.run]
-            if one.pair:
-                failed.append(say(note_verdict(one, one.pair, name, label)).rstrip("."))
+            if one.delta is not None:
+                failed.append(say(note_verdict(one, name, label)).rstrip("."))
                 continue
             why = f"{label} of {name} is not compared, {say(explain_missing(one, called, comparison.runs))}"
             if one.reason is not Reason.INVALID:

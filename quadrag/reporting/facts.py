@@ -6,7 +6,7 @@ from typing import Any
 from quadrag.chat.estimate import RULE, Estimate, Stage
 from quadrag.results.run import Run
 from quadrag.stats import spread
-from quadrag.systems.estimated import JUDGE
+from quadrag.systems.models import JUDGE
 
 from .cells import NOTHING
 from .table import Cell, Row, Table

@@ -28,9 +28,10 @@ def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Pa
     Returns:
         ``benchmark``, ``config``, ``name`` (what answered) and ``recipe``, null where runs differ; ``folder``;
         ``valid``, and why not (``invalid``); ``notes``, what stands above a table; what is partial (``stopped``,
-        ``coverage``); whose the data are (``provenance``); what keeps the runs from their recipe's row
-        (``not_replicated``); and ``rows``, a metric over all questions of a split each, before them those over all
-        splits. One that could not be computed says why (``not_run``), one of several samples has their spread.
+        ``coverage``); whose the data are (``provenance``); what keeps the runs from
+        their recipe's row (``not_replicated``); and ``rows``, a metric over all questions of a split each, before them
+        those over all splits. One that could not be computed says why (``not_run``), one of several samples
+        has their spread.
     """
     runs = [result.record for result in results]
 
@@ -48,7 +49,7 @@ def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Pa
         "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
         "notes": [say(note) for note in note_validity(results)],
         "stopped": next((say(result.stopped) for result in results if result.stopped), None),
-        "coverage": next((run.coverage for run in runs if run.coverage), None),
+        "coverage": next((str(run.coverage) for run in runs if run.coverage), None),
         "provenance": join(run.whose for run in runs).value,
         "recipe": shared([_name_recipe(result) for result in results]),
         "not_replicated": [f"{name}: {why}" if len({*dict(reasons)}) > 1 else why for name, why in reasons],

@@ -22,8 +22,8 @@ from quadrag.results.run import PROFILES, Run, own_profile
 from quadrag.results.score import Status, record_of
 from quadrag.results.selection import pick_headlines
 from quadrag.run import retrieve
+from quadrag.run.finished import digest_each
 from quadrag.run.folder import RETRIEVED, VERDICTS
-from quadrag.run.questions import digest_each
 from quadrag.scoring.served import match_gold, read_gold
 from quadrag.spec import RAG
 from quadrag.stats import NOT_APPLICABLE

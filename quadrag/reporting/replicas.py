@@ -178,7 +178,7 @@ def _count_questions(results: Sequence[Run]) -> tuple[int, int, bool]:
         known = [facts.find_rows(run.config, split) if facts else None for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})
         numbers = [rows.number for rows in known if rows and rows.number]
-        whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked
+        whole = sum(numbers) if len(numbers) == len(known) else coverage.total if coverage else asked
         own = asked, whole, any(rows.about for rows in known if rows)
         counts[run.config] = min(own, counts.get(run.config, own))
     done, totals, about = zip(*counts.values(), strict=True)

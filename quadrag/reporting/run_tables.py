@@ -15,7 +15,7 @@ from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import ALL, Score, Status, find_by_phrase
 from quadrag.results.selection import pick_headlines, pool_rows
-from quadrag.stats.items import choose_fill, counted
+from quadrag.stats import choose_fill, counted
 
 from .cells import NOTHING, UNDER, count_both, format_value, our_lines, value_cell
 from .names import title_of

@@ -9,7 +9,7 @@ from quadrag.benchmark import load
 from quadrag.catalogue import configs
 from quadrag.judges.certificate import unique
 from quadrag.judges.notes import note_judges
-from quadrag.provenance import join
+from quadrag.provenance import Share, join
 from quadrag.results.note import Note, rename_splits
 from quadrag.results.run import PROFILES, Run
 from quadrag.run.finished import refuse_repeated_tasks
@@ -139,12 +139,12 @@ def merge_runs(results: Sequence[Run]) -> Run:
         usual = ran[run.config] == 1 or run.retriever == load(run.benchmark).default_retriever
         parts.append((result, "" if usual else f" ({'no documents' if run.retriever == NONE else run.retriever})"))
     splits = dict.fromkeys(split for part, how in parts if not how for split in part.record.splits)
-    coverage = [run.coverage.split(" of ") for run in runs if run.coverage]
+    coverage = [run.coverage for run in runs if run.coverage]
     merged = replace(
         runs[0],
         digests={**runs[0].digests, "splits": [*splits]},
         provenance=join(run.whose for run in runs).value,
-        coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*coverage, strict=True)) or None,
+        coverage=Share(*map(sum, zip(*coverage, strict=True))) if coverage else None,
         short={place: kind for run in runs for place, kind in run.short.items()},
         notes=[note for part, how in parts for note in rename_splits(part.record, how)],
         dead_judge=any(run.dead_judge for run in runs),

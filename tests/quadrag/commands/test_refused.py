@@ -74,7 +74,7 @@ def test_a_server_without_the_model(refused):
     with ChatServer(models=["a", "b"]) as server:
         line = refused(*RUN, "--llm", server.url, "--ledger", "L", makes="L")
         assert "a, b" in line and "#MODEL" in line
-        assert "not c" in refused(*RUN, "--llm", f"{server.url}#c", "--ledger", "L", makes="L")
+        assert "model c" in refused(*RUN, "--llm", f"{server.url}#c", "--ledger", "L", makes=("L", "out"))
 
 
 def test_a_ledger_that_has_nothing_or_is_none(refused):

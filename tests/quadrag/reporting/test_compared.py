@@ -40,8 +40,8 @@ def test_the_paired_difference_worked_by_hand() -> None:
     # Four of eight questions gained 1: by chance in 1 of 8 cases, or 1 of 16 by mid-p. Bonett and Price: 5 and 1 of 10.
     error = ((5 / 10 + 1 / 10 - (4 / 10) ** 2) / 10) ** 0.5
     assert found.values == (0.25, 0.75) and found.verdict == "not decided" and found.changes == (4, 0, 4)
-    assert found.pair and found.pair.p == 0.0625 and found.pair.difference == 0.5
-    assert found.pair.interval == pytest.approx((0.4 - 1.96 * error, 0.4 + 1.96 * error), abs=1e-4)
+    assert found.p == 0.0625 and found.delta == 0.5
+    assert found.interval == pytest.approx((0.4 - 1.96 * error, 0.4 + 1.96 * error), abs=1e-4)
     (line,) = tabulate_comparison([("A", first), ("B", second)]).rows
     assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "8", "not decided"]
 
@@ -63,22 +63,22 @@ def test_the_paired_difference_worked_by_hand() -> None:
 )
 def test_each_verdict(first: Any, second: Any, metric: str, key: str, wanted: Any) -> None:
     found = differences(*(run(values, metric=metric, key=key) for values in (first, second)))[f"test/{key}"]
-    assert (found.reason or (found.pair and round(100 * found.pair.difference, 1), found.verdict)) == wanted
+    assert (found.reason or (found.n and round(100 * (found.delta or 0), 1), found.verdict)) == wanted
 
 
 def test_over_all_splits_a_question_counts_once() -> None:
     first, second = [0.0] * 10, [1.0] * 6 + [0.0] * 4
     found = differences(*(run_splits(dict.fromkeys(RGB_SPLITS, values)) for values in (first, second)))
     overall, one = found["all 3 splits/accuracy"], found["noise_0/accuracy"]
-    assert overall.values == (0.0, 0.6) and overall.verdict == "better" and round(overall.pair.p, 3) == 0.016
-    assert overall.pair.n == 10 and overall.pair.interval == one.pair.interval, "as sure as in one"
+    assert overall.values == (0.0, 0.6) and overall.verdict == "better" and round(overall.p, 3) == 0.016
+    assert overall.n == 10 and overall.interval == one.interval, "as sure as in one"
     low = {split: [0.0] * 12 for split in RGB_SPLITS}
     high = {split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(RGB_SPLITS)}
     verdicts = [one.verdict for one in differences(run_splits(low), run_splits(high)).values()]
     assert verdicts == ["better", *["not decided"] * 3], "decided by all together"
     lacking = run_splits({**low, "noise_0": [None, *low["noise_0"][1:]]})
     whole = differences(lacking, run_splits(high))["all 3 splits/accuracy"]
-    assert whole.pair.difference == pytest.approx((11 / 3 + 0) / 12)
+    assert whole.delta == pytest.approx((11 / 3 + 0) / 12)
     alone = {"noise_0": [0.0, 1.0] * 4}
     assert [*differences(run_splits(alone), run_splits(alone))] == ["noise_0/accuracy"]
 
@@ -87,7 +87,7 @@ def test_the_same_gain_on_every_question_has_a_width() -> None:
     """Wilson of 10 of 10 leaves 3.841459 / 13.841459 = 0.277533 open; these may gain nothing, or the whole."""
     none = dict.fromkeys(RGB_SPLITS, [0.0] * 10)
     found = differences(run_splits(none), run_splits(none | {"noise_40": [1.0] * 10}))["all 3 splits/accuracy"]
-    assert found.pair.interval == pytest.approx((0.722467 / 3, 0.722467 / 3 + 0.277533), abs=1e-5)
+    assert found.interval == pytest.approx((0.722467 / 3, 0.722467 / 3 + 0.277533), abs=1e-5)
 
 
 def test_a_weighted_mean_is_paired_as_such() -> None:
@@ -105,23 +105,22 @@ def test_a_weighted_mean_is_paired_as_such() -> None:
         ]
         return differences(*(replace(one, asked=asked) for one in both))["test/accuracy_weighted"]
 
-    assert weigh(asked).pair.difference == pytest.approx((3 * gaps[0] + gaps[1]) / 4)
-    assert weigh(ask(60, ["finance"])).pair is None, "without strata none"
+    assert weigh(asked).delta == pytest.approx((3 * gaps[0] + gaps[1]) / 4)
+    assert weigh(ask(60, ["finance"])).delta is None, "without strata none"
 
 
 def test_questions_that_hang_together_are_swapped_together_and_other_gold_is_no_pair() -> None:
     asked = ask(30, ["x"])
     tied = {key: one._replace(unit=str(int(key[2]) // 10)) for key, one in asked.items()}
     first, second = [0.0] * 30, [1.0] * 30
-    apart, bound = (
-        differences(run(first, asked=one), run(second, asked=one))["test/rouge_l"].pair for one in (asked, tied)
-    )
+    apart, bound = (differences(run(first, asked=one), run(second, asked=one))["test/rouge_l"] for one in (asked, tied))
     assert apart.p < 1e-6 and bound.p == 0.25
     merged = [merge_runs([run(values, asked=tied)]) for values in (first, second)]
-    assert differences(*merged)["test/rouge_l"].pair == bound, "what is kept of questions outlives the merging"
+    again = differences(*merged)["test/rouge_l"]
+    assert (again.delta, again.interval, again.p) == (bound.delta, bound.interval, bound.p), "merged they are as kept"
     other = {key: one._replace(sha256="other") if key[2] != "3" else one for key, one in asked.items()}
     found = differences(run([0.5] * 30, asked=asked), run([0.7] * 30, asked=other))
-    assert found["test/rouge_l"].pair.n == 1
+    assert found["test/rouge_l"].n == 1
 
 
 def test_questions_won_are_counted_by_the_metrics_direction_and_the_profile() -> None:
@@ -136,9 +135,8 @@ def test_questions_won_are_counted_by_the_metrics_direction_and_the_profile() ->
 def test_a_profile_that_decides_otherwise_is_noted() -> None:
     asked: Any = {"asked": ask(100, ["x"]), **HIGH, "corrected": 0.5}
     first, second = run([0.0] * 30 + [1.0] * 70, **asked), fail(run([1.0] * 72 + [None] * 28, **asked))
-    found = differences(first, second)["test/accuracy"]
-    assert found.pair.n == 72 and found.turned.n == 100
-    assert [round(100 * one.difference, 1) for one in (found.pair, found.turned)] == [41.7, 2.0]
+    both = [differences(first, second, profile=profile)["test/accuracy"] for profile in ("official", "corrected")]
+    assert [(one.n, round(100 * (one.delta or 0), 1)) for one in both] == [(72, 41.7), (100, 2.0)]
     said = notes(first, second)[NoteCode.PROFILE_DISAGREES].params
     assert (said["profile"], said["said"].params["kind"]) == ("corrected", "undecided")
     assert NoteCode.PROFILE_DISAGREES not in notes(first, run([1.0] * 100, **asked)), "both decide"
@@ -193,7 +191,7 @@ HERE, THERE = "http://a/v1", "http://b/v1"
 )
 def test_verdicts_that_do_not_tell_which_answers_are_better(second: Run, why: Reason | None) -> None:
     found = differences(judged(0.1, service=HERE), second)
-    assert found["test/precision"].reason == why and bool(found["test/precision"].pair) == (why is None)
+    assert found["test/precision"].reason == why and bool(found["test/precision"].n) == (why is None)
     same = second.items == judged(0.1).items
     assert found["test/rouge_l"].verdict == ("all equal" if same else "better")
 
@@ -218,8 +216,8 @@ def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> No
     grades = [[-1] * 20, [1] * 6 + [-1] * 14, [1] * 12 + [-1] * 8]
     grid = tabulate_comparison(list(zip("xyz", map(graded, grades), strict=True)))
     assert [line.label.strip() for line in grid.rows if line.cells[1].text] == ["z", "y"] * 3
-    pairs = [one.pair for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
-    assert len(pairs) == 3 and all(pair and pair.p_holm == 2 * pair.p for pair in pairs)
+    pairs = [one for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
+    assert len(pairs) == 3 and all(one.p_holm == 2 * one.p for one in pairs)
     same = [run([0.5] * 10, text=text) for text in "xyx"]
     assert notes(*same)[NoteCode.SAME_ANSWERS].runs == ("C",)
 
@@ -231,8 +229,8 @@ def test_verdicts_go_by_one_p_adjusted_by_holms_rule() -> None:
     first = run_splits({one: [0.0 if one in won else float(at == 0) for at in range(12)] for one in splits})
     second = run_splits({one: [float(at < won[one] if one in won else at == 1) for at in range(12)] for one in splits})
     found = {label.split("/")[0]: one for label, one in differences(first, second).items()}
-    assert found["all 5 splits"].verdict == "better" and found["all 5 splits"].pair.difference == pytest.approx(0.25)
-    decisive = {split: (found[split].verdict, round(found[split].pair.decisive, 3)) for split in won}
+    assert found["all 5 splits"].verdict == "better" and found["all 5 splits"].delta == pytest.approx(0.25)
+    decisive = {split: (found[split].verdict, round(found[split].decisive, 3)) for split in won}
     assert decisive == {"noise_60": ("better", 0.01), "noise_80": ("not decided", 0.062)}
     lines = {line.label: line.cells for line in tabulate_comparison([("a", first), ("b", second)]).rows}
     sure = [label for label, each in lines.items() if each[2].figure and each[2].figure.sure]

@@ -123,7 +123,8 @@ def test_each_departure_makes_the_mark_another_one_and_is_named(run, change, rea
 def test_what_the_user_changed_is_named_for_programs(run, given, changed):
     found = run(ZH, *given, out=f"g{len(given)}{given[1]}")
     rest = ["the bundled sample, which is made up", "1 of 12 questions"]
-    assert found["not_replicated"] == [*changed, *rest] and (found["recipe"], found["coverage"]) == (ZH, "1 of 12")
+    assert found["not_replicated"] == [*changed, *rest]
+    assert (found["recipe"], found["coverage"]) == (ZH, "1 of 12")
     assert {(row["recipe"], row["retriever"]) for row in found["rows"]} == {(ZH, "none"), (ZH, "own")}
 
 
