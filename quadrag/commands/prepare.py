@@ -1,9 +1,9 @@
 """Fill the Hugging Face caches, so that the bare names load.
 
-Afterwards `load_dataset("rgb", "noise_robustness_en")` and
-`evaluate.load("rgb_accuracy")` work from any folder and with every version of
-datasets. Upstream's files are downloaded and verified, or read from
---data-dir, of which what can be built is built and what is lacking is named.
+Afterwards `load_dataset("BENCHMARK", "CONFIG")` and `evaluate.load("METRIC")`
+work from any folder and with every version of datasets. Upstream's files are
+downloaded and verified, or read from --data-dir, of which what can be built is
+built and what is lacking is named.
 """
 
 import argparse
@@ -13,9 +13,9 @@ from quadrag.printing import write
 from .shared import options
 
 EXAMPLES = (
-    "quadrag prepare rgb",
-    "quadrag prepare rgb --data-dir sample",
-    "quadrag prepare crud_rag --config qa_2doc --data-dir CRUD_RAG",
+    "quadrag prepare BENCHMARK",
+    "quadrag prepare BENCHMARK --data-dir sample",
+    "quadrag prepare BENCHMARK --config CONFIG --data-dir DIR",
 )
 
 
