@@ -236,7 +236,7 @@ def test_what_is_in_a_cache_that_may_only_be_read_is_read(read_only, quadrag, en
         (ARGUMENTS, "HF_HOME"),
         (RUN, "QUADRAG_CACHE"),
         (SEARCH, "QUADRAG_CACHE"),
-        ((*GRAPH, "--retriever", "snippets-kg", "--entity-llm", "http://127.0.0.1:9/v1#m"), "QUADRAG_CACHE"),
+        ((*GRAPH, "--retriever", "snippets-kg", "--entity-llm", "http://127.0.0.1:9/v1#m"), "--ledger"),
     ],
 )
 def test_what_is_not_there_is_one_line_with_the_setting(read_only, tmp_path, arguments, setting):
