@@ -25,7 +25,7 @@ def _faults(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     pages = row.get("search_results", [])
     if asked:
         day = str(asked.date())
-        later = [one for one in find_dates(row["answer"] or "") if one > day[: len(one)]]
+        later = [date for date in find_dates(row["answer"] or "") if date > day[: len(date)]]
         if later:
             yield "later_date", f"asked {day}, the answer names {', '.join(later)}: {shorten(row['answer'])}"
         dated = [(f"page[{at}]", when) for at, page in enumerate(pages) if (when := _changed(page)) and when > asked]
@@ -49,7 +49,7 @@ def _asked(query_time: str | None) -> datetime | None:
 def _changed(page: Mapping[str, str]) -> datetime | None:
     """When a page was last changed, as its server told; None where it did not, as mostly."""
     try:
-        found = email.utils.parsedate_to_datetime(page["page_last_modified"].strip())
+        changed = email.utils.parsedate_to_datetime(page["page_last_modified"].strip())
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return changed if changed.tzinfo else changed.replace(tzinfo=UTC)

@@ -86,8 +86,8 @@ class ContextBuilder:
         """
         entities = self._ask_for_entities(questions, llm, prompts) if self._graph else {}
         left = [question for question in questions if question.key not in done]
-        found = self._rank_sentences(left) if self._encoder else ((one, one.passages) for one in left)
-        for question, passages in found:
+        pieces = self._rank_sentences(left) if self._encoder else ((question, question.passages) for question in left)
+        for question, passages in pieces:
             if self._task.retriever == "own":
                 yield question, tuple(passages)
                 continue
@@ -119,15 +119,15 @@ class ContextBuilder:
             raise QuadragError(f"{stop}; it ended among the questions' entities, before any answer") from None
         finally:
             llm.parameters.update(asked_with)
-        found, how = {}, Counter[str]()
+        named, how = {}, Counter[str]()
         for question, reply in zip(questions, replies, strict=True):
             entities = read(reply.text) if isinstance(reply, Reply) else None
             if entities is not None:
-                found[question.key] = entities
+                named[question.key] = entities
             failed = isinstance(reply, Failure) and reply.reason == "api_error"
             how["model" if entities else "failed" if failed else "unreadable"] += 1
         self.found = {"entities": dict(sorted(how.items()))}
-        return found
+        return named
 
     def _find_facts(self, question: Question, entities: Any) -> list[Passage]:
         from .facts import find_facts
