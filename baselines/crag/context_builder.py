@@ -23,7 +23,7 @@ from quadrag.paths import cache_dir
 from quadrag.progress import Progress
 from quadrag.prompts import Prompts
 from quadrag.records import Key, Passage, Question, dumps
-from quadrag.retrieval.chunk import head
+from quadrag.retrieval.tokens import head
 from quadrag.spec import RunSpec
 
 _ENTITY_TOKENS = 512  # a reply that lists entities has at most
@@ -86,8 +86,8 @@ class ContextBuilder:
         """
         entities = self._ask_for_entities(questions, llm, prompts) if self._graph else {}
         left = [question for question in questions if question.key not in done]
-        found = self._rank_sentences(left) if self._encoder else ((one, one.passages) for one in left)
-        for question, passages in found:
+        pieces = self._rank_sentences(left) if self._encoder else ((question, question.passages) for question in left)
+        for question, passages in pieces:
             if self._task.retriever == "own":
                 yield question, tuple(passages)
                 continue
@@ -96,10 +96,9 @@ class ContextBuilder:
             yield question, (*fill(facts, self._kg, tokenizer), *fill(passages, self._web, tokenizer))
 
     def close(self) -> None:
-        """Close the graph and let the encoder go."""
-        for opened in (self._graph, self._encoder):
-            if opened is not None:
-                opened.close()
+        """Close the graph."""
+        if self._graph is not None:
+            self._graph.close()
 
     def _ask_for_entities(self, questions: Sequence[Question], llm: Any, prompts: Prompts) -> dict[Key, Any]:
         """Have a model name the entities of all questions; where its reply cannot be read there are none."""
@@ -120,15 +119,15 @@ class ContextBuilder:
             raise QuadragError(f"{stop}; it ended among the questions' entities, before any answer") from None
         finally:
             llm.parameters.update(asked_with)
-        found, how = {}, Counter[str]()
+        named, how = {}, Counter[str]()
         for question, reply in zip(questions, replies, strict=True):
             entities = read(reply.text) if isinstance(reply, Reply) else None
             if entities is not None:
-                found[question.key] = entities
+                named[question.key] = entities
             failed = isinstance(reply, Failure) and reply.reason == "api_error"
             how["model" if entities else "failed" if failed else "unreadable"] += 1
         self.found = {"entities": dict(sorted(how.items()))}
-        return found
+        return named
 
     def _find_facts(self, question: Question, entities: Any) -> list[Passage]:
         from .facts import find_facts

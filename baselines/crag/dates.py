@@ -32,16 +32,16 @@ _FORMS = [
 def find_dates(text: str) -> tuple[str, ...]:
     """Return at most `MOST` dates that a text names, in order of mention; 2,000 characters of it are read."""
     text = text[:_LONGEST].lower()
-    found: dict[str, None] = {}
+    dates: dict[str, None] = {}
     place = 0
     while matches := [match for form in _FORMS if (match := form.search(text, place))]:
-        match = min(matches, key=lambda one: one.start())
+        match = min(matches, key=lambda match: match.start())
         try:
-            found[_format(match.groupdict())] = None
+            dates[_format(match.groupdict())] = None
             place = match.end()
         except ValueError:  # a day that no month has
             place = match.start() + 1
-    return tuple(found)[:MOST]
+    return tuple(dates)[:MOST]
 
 
 def _format(parts: dict[str, str | None]) -> str:

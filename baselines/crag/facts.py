@@ -56,12 +56,10 @@ def find_facts(graph: Graph, entities: Entities, query: str, query_time: str) ->
     for domain, table in _TABLE["domains"].items():
         for field, entry in table.items():
             search.steps[field](domain, field, entry)
-    if not search.found and entities.domain is not None:
+    if not search.results and entities.domain is not None:
         return find_facts(graph, replace(entities, domain=None), query, query_time)
-    ranked = sorted(search.found.items(), key=lambda item: -item[1][0])
-    return [
-        Passage(f"{GRAPH}{number}", title, text, float(score)) for number, (title, (score, text)) in enumerate(ranked)
-    ]
+    ranked = sorted(search.results.items(), key=lambda item: -item[1][0])
+    return [Passage(f"{GRAPH}{n}", title, text, float(score)) for n, (title, (score, text)) in enumerate(ranked)]
 
 
 class _Facts:
@@ -72,7 +70,7 @@ class _Facts:
         self._dates = entities.dates or find_dates(query)
         self._text = " ".join((query, *entities.aspects, *entities.times)).lower()
         self._wanted = stems(self._text) - _ASKING | {*self._dates}
-        self.found: dict[str, tuple[int, str]] = {}
+        self.results: dict[str, tuple[int, str]] = {}
         self.steps: Mapping[str, Callable[[str, str, Any], None]] = {
             **dict.fromkeys(("artists", "songs", "names"), self._add_named),
             **dict.fromkeys(("movies", "people"), self._add_records),
@@ -95,7 +93,7 @@ class _Facts:
             text = json.dumps({function: {subject: shown}}, ensure_ascii=False, separators=(",", ":"))
             text = text.encode("utf-8", "replace").decode()[:LONGEST]
             title = f"{function}({subject})".encode("utf-8", "replace").decode()
-            self.found[title] = (self._overlap(text[:300]), text)
+            self.results[title] = (self._overlap(text[:300]), text)
 
     def _call(self, functions: Mapping[str, str | None], argument: Any, subject: str) -> None:
         for function in self._applicable(functions):
@@ -113,44 +111,47 @@ class _Facts:
     # Names
 
     def _add_named(self, domain: str, field: str, entry: Any) -> None:
-        for asked in self._names(domain, field):
-            found = [name for name in self._ask(entry["search"], asked) or () if "(disambig" not in name]
+        for name in self._names(domain, field):
+            titles = [title for title in self._ask(entry["search"], name) or () if "(disambig" not in title]
             # The search cannot find common words, which may be a name all the same.
-            for name in nearest(asked, found) or {asked} & {*getattr(self._entities, field)}:
-                self._call(entry["functions"], name, name)
-                self._add_charts(entry.get("charts", {}), name)
+            for title in nearest(name, titles) or {name} & {*getattr(self._entities, field)}:
+                self._call(entry["functions"], title, title)
+                self._add_charts(entry.get("charts", {}), title)
 
     def _add_records(self, domain: str, field: str, entry: Any) -> None:
-        for asked in self._names(domain, field):
-            records = [record for record in self._ask(entry["search"], asked) or () if isinstance(record, dict)]
-            named = {str(record.get(entry["label"])): record for record in reversed(records)}  # of equal ones the first
-            for name in nearest(asked, reversed(named)):
-                self._add(entry["search"], name, self._with_films(named[name]))
-                for person in self._people_asked_about(named[name]):
+        for name in self._names(domain, field):
+            records = [record for record in self._ask(entry["search"], name) or () if isinstance(record, dict)]
+            titled = {
+                str(record.get(entry["label"])): record for record in reversed(records)
+            }  # of equal ones the first
+            for title in nearest(name, reversed(titled)):
+                self._add(entry["search"], title, self._with_films(titled[title]))
+                for person in self._people_asked_about(titled[title]):
                     self._add("movie_get_person_info_by_id", str(person.get("name")), self._with_films(person))
 
     def _with_films(self, record: Row) -> Row:
-        films = [self._ask("movie_get_movie_info_by_id", number) for number in record.get("acted_movies", ())[:ROWS]]
+        numbers = (record.get("acted_movies") or ())[:ROWS]
+        films = [self._ask("movie_get_movie_info_by_id", number) for number in numbers]
         titles = {film.get("title"): film.get("release_date") for film in films if film}
         return {**record, "acted_movies": titles} if films else record
 
     def _people_asked_about(self, film: Row) -> Iterator[Row]:
-        members = [*film.get("crew", ()), *film.get("cast", ())]
-        parts = {one["id"]: self._overlap(f"{one.get('job', '')} {one.get('character', '')}") for one in members}
-        for number in sorted(parts, key=lambda number: -parts[number])[:MOST]:
-            if parts[number] and (person := self._ask("movie_get_person_info_by_id", number)):
+        members = [*(film.get("crew") or ()), *(film.get("cast") or ())]
+        overlaps = {part.get("id"): self._overlap(f"{part.get('job')} {part.get('character')}") for part in members}
+        for number in sorted(overlaps, key=lambda number: -overlaps[number])[:MOST]:
+            if overlaps[number] and (person := self._ask("movie_get_person_info_by_id", number)):
                 yield person
 
     def _add_companies(self, domain: str, field: str, entry: Any) -> None:
         ends, others = re.compile(entry["ends"], re.I), re.compile(entry["others"], re.I)
         tickers = {ticker: ticker for ticker in self._entities.tickers[:MOST]}
-        for asked in self._names(domain, field):
-            found = sorted(self._ask(entry["search"], asked) or (), key=lambda name: others.search(name) is not None)
-            for company in nearest(asked, found, lambda name: ends.split(name)[0]):
-                ticker = self._ask(entry["ticker"], company)
-                tickers[ticker] = f"{company} ({ticker})"
-            if not found and re.fullmatch("[A-Z]{1,5}", asked):
-                tickers.setdefault(asked, asked)
+        for name in self._names(domain, field):
+            shares = sorted(self._ask(entry["search"], name) or (), key=lambda share: others.search(share) is not None)
+            for company in nearest(name, shares, lambda share: ends.split(share)[0]):
+                if ticker := self._ask(entry["ticker"], company):
+                    tickers[ticker] = f"{company} ({ticker})"
+            if not shares and re.fullmatch("[A-Z]{1,5}", name):
+                tickers.setdefault(name, name)
         for ticker, subject in tickers.items():
             self._call(entry["functions"], ticker, subject)
 
@@ -164,7 +165,7 @@ class _Facts:
 
     def _chart_days(self) -> Iterator[str]:
         """The days whose charts are asked about, and the Saturdays before and after each, by which charts are dated."""
-        for day in [one for one in self._dates if len(one) == 10][:MOST] or [str(self._moment.date())]:
+        for day in [day for day in self._dates if len(day) == 10][:MOST] or [str(self._moment.date())]:
             at = date.fromisoformat(day)
             before = at - timedelta((at.weekday() - 5) % 7)
             yield from dict.fromkeys((day, str(before), str(before + timedelta(7))))
@@ -172,13 +173,10 @@ class _Facts:
     def _add_ranks(self, domain: str, field: str, entry: Any) -> None:
         for rank in self._entities.ranks[:MOST]:
             for day in self._chart_days():
-                songs, artists = self._ask(entry["search"], rank, day) or ((), ())
-                self._add(
-                    entry["search"],
-                    f"{rank}, {day}",
-                    [f"{one} by {by}" for one, by in zip(songs or (), artists or (), strict=False)],
-                )
-                for song in songs or ():
+                songs, artists = (names or () for names in self._ask(entry["search"], rank, day) or ((), ()))
+                holders = [f"{song} by {artist}" for song, artist in zip(songs, artists, strict=False)]
+                self._add(entry["search"], f"{rank}, {day}", holders)
+                for song in songs:
                     self._call(_TABLE["domains"][domain]["songs"]["functions"], song, song)
 
     def _add_charts(self, functions: Mapping[str, str], song: str) -> None:
@@ -207,12 +205,9 @@ class _Facts:
 
     def _nearest_games(self, rows: list[Row]) -> list[Row]:
         """The latest game before the question first, then those before it, then those to come."""
-        today = str(self._moment.date())
-        dated = sorted(rows, key=_date)
-        return [
-            *(row for row in reversed(dated) if _date(row) <= today),
-            *(row for row in dated if _date(row) > today),
-        ][:ROWS]
+        dated, today = sorted(rows, key=_date), str(self._moment.date())
+        past = [row for row in dated if _date(row) <= today]
+        return [*reversed(past), *dated[len(past) :]][:ROWS]
 
     def _columns(self, row: Row, entry: Any) -> Row:
         shown = {}
@@ -271,32 +266,29 @@ class _Facts:
 
 def _extremes(history: Row, stamps: list[str]) -> list[str]:
     """The first and the last of many, and those of the highest and lowest close."""
-    closes = {stamp: close for stamp in stamps if isinstance(close := history[stamp].get("Close"), int | float)}
-    chosen = (
-        stamps[0],
-        stamps[-1],
-        *([max(closes, key=closes.__getitem__), min(closes, key=closes.__getitem__)] if closes else ()),
-    )
-    return list(dict.fromkeys(chosen))
+    rows = {stamp: history[stamp] for stamp in stamps if isinstance(history[stamp], dict)}
+    closes = {stamp: close for stamp, row in rows.items() if isinstance(close := row.get("Close"), int | float)}
+    ends = (max(closes, key=closes.__getitem__), min(closes, key=closes.__getitem__)) if closes else ()
+    return list(dict.fromkeys((stamps[0], stamps[-1], *ends)))
 
 
 def stems(text: str) -> frozenset[str]:
     """Return the beginnings of a text's words; ``camelCase`` is two words, a date counts with its year and month."""
-    found = set()
+    words = set()
     for word in _WORD.findall(text):
-        found |= {word, word[:4], word[:7]} if word[:4].isdecimal() and "-" in word else {word.lower()[:4]}
-    return frozenset(found)
+        words |= {word, word[:4], word[:7]} if word[:4].isdecimal() and "-" in word else {word.lower()[:4]}
+    return frozenset(words)
 
 
-def nearest(asked: str, found: Iterable[str], plain: Callable[[str], str] = str) -> list[str]:
-    """Return the first of the names found that share the most words with a name; [] where it shares less than half."""
-    words = {*normalise(plain(asked)).split()}
+def nearest(name: str, candidates: Iterable[str], plain: Callable[[str], str] = str) -> list[str]:
+    """Return the first of the names that share the most words with a name; [] where it shares less than half."""
+    words = {*normalise(plain(name)).split()}
 
-    def share(name: str) -> float:
-        own = {*normalise(plain(name)).split()}
+    def share(candidate: str) -> float:
+        own = {*normalise(plain(candidate)).split()}
         return len(words & own) / len(words | own) if own else 0
 
-    best = max(found, key=share, default="")
+    best = max(candidates, key=share, default="")
     return [best] if share(best) >= 0.5 else []
 
 
@@ -317,7 +309,6 @@ def _team_words(name: str) -> frozenset[str]:
 
 def _is_of(row: Row, names: Collection[str]) -> bool:
     """Whether a game is of one of the teams, whose words its row holds: ``Bulls`` will do."""
-    words = _team_words(
-        " ".join(str(row.get(name)) for name in ("row", "opponent", "team_name_home", "team_name_away"))
-    )
+    places = (str(row.get(name)) for name in ("row", "opponent", "team_name_home", "team_name_away"))
+    words = _team_words(" ".join(places))
     return any(own <= words for own in map(_team_words, names) if own)

@@ -36,7 +36,7 @@ def read_weights(path: str) -> Mapping[str, Any]:
 
 def _is_table(value: Any) -> bool:
     numbers: list[Any] = list(value.values()) if isinstance(value, dict) and value else [-1]
-    return all(type(one) in (int, float) and math.isfinite(one) and one >= 0 for one in numbers)
+    return all(type(number) in (int, float) and math.isfinite(number) and number >= 0 for number in numbers)
 
 
 def weight_of(weights: Mapping[str, Any], question: Question) -> float | None:

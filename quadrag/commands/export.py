@@ -14,7 +14,7 @@ from quadrag.progress import remark
 from .shared import options
 
 EXAMPLES = (
-    "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",
+    "quadrag export hub --benchmark BENCHMARK --data-dir DIR --accept-licence",
     "quadrag export hub --data-dir sample",
 )
 

@@ -131,7 +131,7 @@ def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], scores: M
     official = scores["official"]
     counts = {name: getattr(official.counts, name) for name in ("n_total", "n_scored", "n_not_applicable")}
     settings = {"retriever": run.retriever, **(run.retrieval or {}), "judge": run.judge or "none", "asked": run.llm}
-    settings |= {**run.sent, "samples": run.samples, **run.options, "prompts": run.prompts}
+    settings |= {**run.sent, "samples": run.spec.samples, **run.options, "prompts": run.prompts}
     settings.pop("corpus", None)  # whose digest says nothing here
     sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
     parts = [

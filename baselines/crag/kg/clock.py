@@ -38,8 +38,7 @@ def parse(query_time: str) -> datetime:
         moment.astimezone(_EXCHANGE)  # which overflows at the ends of the calendar
         return moment
     except (AttributeError, ValueError, OverflowError):
-        found = f"{query_time!r:.60}"
-        raise QuadragError(f"the question's time is {found}; expected MM/DD/YYYY, HH:MM:SS PT") from None
+        raise QuadragError(f"the question's time is {query_time!r:.60}; expected MM/DD/YYYY, HH:MM:SS PT") from None
 
 
 def at(graph: Graph, query_time: str) -> GraphAt:
@@ -108,10 +107,10 @@ class GraphAt(Graph):
         if (date := entity.get("release_date")) and self._later(date):
             return None
         if isinstance(awards := entity.get("oscar_awards"), list):
-            return {**entity, "oscar_awards": [award for award in awards if self._held(award)]}
+            return {**entity, "oscar_awards": [award for award in awards if self._is_known(award)]}
         return entity
 
-    def _held(self, award: Any) -> bool:
+    def _is_known(self, award: Any) -> bool:
         year = award.get("year_ceremony") if isinstance(award, dict) else None
         return isinstance(year, int | float) and year <= self._year
 
@@ -134,8 +133,8 @@ class GraphAt(Graph):
         """Return all plays of those of the games that are known and not later."""
         if not isinstance(game_ids, list | tuple):
             return None
-        wanted = dump([number for number in game_ids if isinstance(number, str)])
+        known = [number for number in game_ids if isinstance(number, str)]
         rest = "game_id, game_date FROM {} WHERE game_id IN (SELECT value FROM json_each(?))"
-        dates = dict(self.rows("nba_game", rest, wanted))
-        shown = [number for number in game_ids if number in dates and not self._later(dates[number])]
+        dates = dict(self.rows("nba_game", rest, dump(known)))
+        shown = [number for number in known if number in dates and not self._later(dates[number])]
         return super().sports_nba_get_play_by_play_data_by_game_ids(shown)

@@ -17,6 +17,7 @@ import numpy as np
 
 from .restricted_pickle import Global, Refused, StandIn, read
 
+_BACKED = "__pyx_unpickle_NDArrayBacked"  # pandas' array of times
 _MOST_ROWS = 10_000_000  # of what tells only how many it has
 _TYPE = re.compile(r"[biuf][1248]|U[0-9]{1,9}|M8", re.ASCII)
 
@@ -81,15 +82,21 @@ def _decoded(value: Any) -> Any:
 def _expect(value: Any, *names: str) -> StandIn:
     if isinstance(value, StandIn) and value.name in names:
         return value
-    found = value.name if isinstance(value, StandIn | Global) else type(value).__name__
-    raise Refused(f"the pickle holds a {found}; expected {' or '.join(names)}")
+    kind = value.name if isinstance(value, StandIn | Global) else type(value).__name__
+    raise Refused(f"the pickle holds a {kind}; expected {' or '.join(names)}")
 
 
 def _array(value: Any) -> Any:
     """Decode a pickled NumPy array, or pandas' of times (always rows), into (nested) lists."""
-    made = _expect(value, "NDArrayBacked", "_frombuffer", "_reconstruct")
-    if made.name == "NDArrayBacked":
-        rows = _array(next(part for part in made.state if isinstance(part, StandIn) and part.name[0] == "_"))
+    made = _expect(value, _BACKED, "_frombuffer", "_reconstruct")
+    if made.name == _BACKED:
+        rows = _array(
+            next(
+                part
+                for part in made.state
+                if isinstance(part, StandIn) and part.name in ("_frombuffer", "_reconstruct")
+            )
+        )
         return rows if not rows or isinstance(rows[0], list) else [rows]
     if made.name == "_frombuffer":
         data, dtype, shape, order = made.args
@@ -109,10 +116,13 @@ def _values(data: Any, dtype: Any, shape: tuple[int, ...], order: str = "C") -> 
     elif code == "M8":
         ((unit, multiple, *_),) = (part for part in state[-1] if type(part) is tuple)
         times = np.frombuffer(data, f"{state[1]}M8[{int(multiple)}{unit.decode('ascii')}]")
-        flat = np.where(np.isnat(times), None, np.datetime_as_string(times.astype("M8[ms]")).astype(object))
+        flat = np.datetime_as_string(times.astype("M8[ms]")).astype(object)
+        flat[np.isnat(times)] = None
     else:
         flat = np.frombuffer(data, f"{state[1]}{code}".lstrip("|"))
-        flat = np.where(np.isnan(flat), None, flat.astype(object)) if code[0] == "f" else flat
+        if code[0] == "f":
+            numbers, flat = flat, flat.astype(object)
+            flat[np.isnan(numbers)] = None
     if shape and shape[0] > _MOST_ROWS:
         raise Refused(f"the pickle holds an array of {shape[0]} rows; at most {_MOST_ROWS} are read")
     return flat.reshape(shape, order=order).tolist()

@@ -13,31 +13,26 @@ from typing import Any
 
 from quadrag.errors import one_line
 
-# Exact pairs, and the name by which `pickled_files.py` knows each (newer releases write some by shorter modules).
-ADMITTED: dict[tuple[str, str], str] = {
-    **{(module, name): name for module in ("builtins", "__builtin__") for name in ("slice", "set", "list", "dict")},
-    ("_codecs", "encode"): "encode",
-    ("collections", "OrderedDict"): "OrderedDict",
-    ("collections", "defaultdict"): "defaultdict",
-    ("numpy", "dtype"): "dtype",
-    ("numpy", "ndarray"): "ndarray",
-    **{
-        (f"numpy.{core}.{module}", name): name
-        for core in ("core", "_core")
-        for module, name in (("multiarray", "_reconstruct"), ("multiarray", "scalar"), ("numeric", "_frombuffer"))
-    },
-    ("pandas._libs.internals", "_unpickle_block"): "_unpickle_block",
-    ("pandas._libs.arrays", "__pyx_unpickle_NDArrayBacked"): "NDArrayBacked",
-    ("pandas.core.indexes.base", "_new_Index"): "_new_Index",
-    ("pandas.core.internals.managers", "BlockManager"): "BlockManager",
-    ("pandas.core.frame", "DataFrame"): "DataFrame",
-    ("pandas.core.indexes.base", "Index"): "Index",
-    ("pandas.core.indexes.range", "RangeIndex"): "RangeIndex",
-    ("pandas.core.indexes.multi", "MultiIndex"): "MultiIndex",
-    ("pandas.core.arrays.datetimes", "DatetimeArray"): "DatetimeArray",
-    ("pandas.arrays", "DatetimeArray"): "DatetimeArray",
-    **{("pandas", name): name for name in ("DataFrame", "Index", "RangeIndex", "MultiIndex")},
+# Exact pairs of module and name; newer releases write some by shorter modules.
+_NAMES = {
+    **dict.fromkeys(("builtins", "__builtin__"), "slice set list dict"),
+    "_codecs": "encode",
+    "collections": "OrderedDict defaultdict",
+    "numpy": "dtype ndarray",
+    **dict.fromkeys(("numpy.core.multiarray", "numpy._core.multiarray"), "_reconstruct scalar"),
+    **dict.fromkeys(("numpy.core.numeric", "numpy._core.numeric"), "_frombuffer"),
+    "pandas": "DataFrame Index RangeIndex MultiIndex",
+    "pandas._libs.arrays": "__pyx_unpickle_NDArrayBacked",
+    "pandas._libs.internals": "_unpickle_block",
+    "pandas.arrays": "DatetimeArray",
+    "pandas.core.arrays.datetimes": "DatetimeArray",
+    "pandas.core.frame": "DataFrame",
+    "pandas.core.indexes.base": "_new_Index Index",
+    "pandas.core.indexes.multi": "MultiIndex",
+    "pandas.core.indexes.range": "RangeIndex",
+    "pandas.core.internals.managers": "BlockManager",
 }
+ADMITTED = frozenset((module, name) for module, names in _NAMES.items() for name in names.split())
 
 _PROTOCOL = 5  # the newest whose opcodes are known here
 _REFUSED = {"EXT1", "EXT2", "EXT4", "NEXT_BUFFER", "READONLY_BUFFER", "PERSID", "BINPERSID"}
@@ -106,7 +101,7 @@ _CONTAINERS: dict[str, Any] = {
     "defaultdict": lambda factory=None: {},  # its factory is of no use to what is only read
     "encode": _encode,
 }
-_STAND_INS = {name: Global(name, (StandIn,), {"__slots__": (), "name": name}) for name in ADMITTED.values()}
+_STAND_INS = {name: Global(name, (StandIn,), {"__slots__": (), "name": name}) for _, name in ADMITTED}
 
 
 class _Unpickler(pickle.Unpickler):
@@ -114,7 +109,7 @@ class _Unpickler(pickle.Unpickler):
         # Subclasses of str cannot come out of a stream, so equality of the pair is exact.
         if (module, name) not in ADMITTED:
             raise Refused(f"the pickle names the global {one_line(f'{module}.{name}', 200)}, which is not admitted")
-        return _STAND_INS[ADMITTED[module, name]]
+        return _STAND_INS[name]
 
 
 def read(data: bytes) -> Any:

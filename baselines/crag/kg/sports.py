@@ -109,8 +109,8 @@ class Sports(Store):
     def _selected(self, table: str, condition: str, *values: Any) -> Table | None:
         columns = [row[1] for row in self.rows(table, "* FROM pragma_table_info('{}')")]
         rows = self.rows(table, f"* FROM {{}} WHERE {condition} ORDER BY rowid", *values)
-        found = _table(columns, [str(number) for number in range(len(rows))], rows)
-        return found and {column: _as_read(cells) for column, cells in found.items()}
+        games = _table(columns, [str(number) for number in range(len(rows))], rows)
+        return games and {column: _as_read(cells) for column, cells in games.items()}
 
 
 def _end(prefix: str) -> str:

@@ -5,7 +5,7 @@ Names, routes and body fields of `functions.yaml`, which all are made from, are 
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -37,13 +37,13 @@ class Function(NamedTuple):
     description: str
     parameters: Mapping[str, Parameter]
 
-    def body(self, **config: Any) -> type[BaseModel]:
+    def body(self, extra: Literal["ignore", "forbid"] = "ignore") -> type[BaseModel]:
         """Return a model of the route's body, in which "100" is a number."""
         fields: dict[str, Any] = {
-            name: (_TYPES[one.kind], ...) if one.required else (_TYPES[one.kind] | None, None)
-            for name, one in self.parameters.items()
+            name: (_TYPES[kind], ...) if required else (_TYPES[kind] | None, None)
+            for name, (kind, required, _) in self.parameters.items()
         }
-        return create_model(f"{self.name}_body", __config__=ConfigDict(**config), **fields)
+        return create_model(f"{self.name}_body", __config__=ConfigDict(extra=extra), **fields)
 
 
 def _read_functions() -> dict[str, Function]:
@@ -67,11 +67,13 @@ def schemas() -> list[dict[str, Any]]:
 
 
 def _schema(function: Function) -> dict[str, Any]:
-    described = function.parameters.items()
     parameters = {
         "type": "object",
-        "properties": {name: {**_SCHEMAS[one.kind], "description": one.description} for name, one in described},
-        "required": [name for name, one in described if one.required],
+        "properties": {
+            name: {**_SCHEMAS[kind], "description": description}
+            for name, (kind, _, description) in function.parameters.items()
+        },
+        "required": [name for name, parameter in function.parameters.items() if parameter.required],
         "additionalProperties": False,
     }
     return {"name": function.name, "description": function.description, "parameters": parameters}
@@ -90,7 +92,7 @@ def call(graph: Any, name: str, arguments: Mapping[str, Any] | str | None = None
     try:
         body = FUNCTIONS[name].body(extra="forbid").model_validate(arguments or {})
     except ValidationError as error:
-        expected = ", ".join(f"{one} {each.kind}" for one, each in FUNCTIONS[name].parameters.items()) or "nothing"
-        found = f"{arguments!r:.60} ({one_line(error.errors()[0]['msg'], 100)})"
-        raise QuadragError(one_line(f"{name} is given {found}; expected {expected}")) from None
+        expected = ", ".join(f"{field} {one.kind}" for field, one in FUNCTIONS[name].parameters.items()) or "nothing"
+        problem = one_line(f"{arguments!r:.60} ({error.errors()[0]['msg']})", 200)
+        raise QuadragError(f"{name} cannot take {problem}; expected {expected}") from None
     return getattr(graph, name)(*(getattr(body, parameter) for parameter in FUNCTIONS[name].parameters))

@@ -52,50 +52,32 @@ def test_questions_without_pages_are_the_same_questions():
     assert all(one.passages == () for one in questions("qa"))
 
 
-def test_every_prompt_gives_the_time_and_the_two_replies_of_the_protocol():
-    for retriever, parts in (("none", ()), ("snippets", ()), ("snippets-kg", ())):
-        question, text = asked(retriever, *parts)
-        assert "Query Time: 02/28/2024, 10:45:12 PT" in text
-        assert question.query in text
-        assert '"invalid question"' in text and '"I don\'t know"' in text
-        assert "{" not in text
-
-
-def test_neither_domain_nor_type_nor_answer_reaches_the_model():
+def test_prompts_give_time_and_protocol_and_neither_domain_nor_type_nor_answer():
     for retriever in crag.BENCHMARK.retrievers:
         question, text = asked(retriever)
-        prompt = text.lower()
-        assert question.slices["domain"] not in prompt.replace(question.query, "")
-        assert question.slices["question_type"] not in prompt
-        assert "\n3\n" not in prompt
+        assert question.query in text and "Query Time: 02/28/2024, 10:45:12 PT" in text and "{" not in text
+        assert '"invalid question"' in text and '"I don\'t know"' in text
+        assert question.slices["domain"] not in text.lower().replace(question.query, "") and "\n3\n" not in text
+        assert question.slices["question_type"] not in text.lower()
 
 
 def test_facts_and_pieces_stand_in_their_own_places():
     fact, piece = Passage("kg/0", "f", "FACT {query}"), Passage("web/1", "p", "PIECE {web}")
     _, both = asked("snippets-kg", fact, piece)
-    assert both.index("Facts:\n    FACT {query}".replace("    ", "")) < both.index("References:\nPIECE {web}")
+    assert both.index("Facts:\nFACT {query}") < both.index("References:\nPIECE {web}")
     _, web = asked("snippets", piece, piece)
     assert "References:\nPIECE {web}\nPIECE {web}\n" in web and "Facts:" not in web
     _, alone = asked("none")
     assert "References" not in alone and "Facts" not in alone
 
 
-@pytest.mark.parametrize(
-    ("retriever", "options", "sizes"),
-    [
-        ("snippets", {}, (16000, 0)),
-        ("snippets-kg", {}, (16000, 8000)),
-        ("snippets", {"window_tokenizer": "t"}, (4000, 0)),
-        ("snippets-kg", {"window_tokenizer": "t"}, (4000, 2000)),
-        ("pages", {}, (4000, 0)),
-        ("pages-kg", {}, (2000, 2000)),
-        ("pages", {"window_tokenizer": "t"}, (1000, 0)),
-        ("snippets-kg", {"web_window": 1000, "kg_window": 0}, (4000, 0)),
-        ("snippets-kg", {"web_window": 1000, "kg_window": 500, "window_tokenizer": "t"}, (1000, 500)),
-    ],
-)
-def test_windows_are_the_papers_or_the_released_baselines_unless_given(retriever, options, sizes):
-    assert windows(retriever, options) == sizes
+def test_windows_are_the_papers_or_the_released_baselines_unless_given():
+    tokens = {"window_tokenizer": "t"}
+    sizes = {"snippets": (4000, 0), "snippets-kg": (4000, 2000), "pages": (1000, 0), "pages-kg": (500, 500)}
+    for retriever, (web, graph) in sizes.items():
+        assert windows(retriever, tokens) == (web, graph) and windows(retriever, {}) == (4 * web, 4 * graph)
+    assert windows("snippets-kg", {"web_window": 1000, "kg_window": 0}) == (4000, 0)
+    assert windows("snippets-kg", {"web_window": 1000, "kg_window": 500, **tokens}) == (1000, 500)
 
 
 def task(retriever="snippets", config="task_1_2", **options):
@@ -105,29 +87,26 @@ def task(retriever="snippets", config="task_1_2", **options):
 @pytest.mark.parametrize(
     ("retriever", "options", "message"),
     [
-        ("snippets", {"kg": "x.sqlite"}, "--retriever snippets does not use the option kg; leave it out"),
-        ("none", {"web_window": 5}, "--retriever none does not use the option web_window"),
-        ("snippets", {"web_window": -1}, "option web_window is -1; expected a whole number from 0"),
-        ("snippets-kg", {"later": "never"}, "unknown value of later 'never'"),
-        ("snippets-kg", {"kg": "nowhere.sqlite"}, "no knowledge graph 'nowhere.sqlite'"),
-        ("snippets", {"trim": "/nowhere/t.json"}, "no tokenizer from '/nowhere/t.json'"),
-        ("none", {"weights": "/nowhere.yaml"}, "cannot read weights from /nowhere.yaml"),
+        ("snippets", {"kg": "x.sqlite"}, "option kg"),
+        ("none", {"web_window": 5}, "web_window"),
+        ("snippets", {"web_window": -1}, "-1"),
+        ("snippets-kg", {"later": "never"}, "'never'"),
+        ("snippets-kg", {"kg": "nowhere.sqlite"}, "nowhere.sqlite"),
+        ("snippets", {"trim": "/nowhere/t.json"}, "/nowhere/t.json"),
+        ("none", {"weights": "/nowhere.yaml"}, "/nowhere.yaml"),
     ],
 )
 def test_an_option_that_cannot_be_is_one_line(retriever, options, message):
     with pytest.raises(QuadragError) as caught:
         script_options(task(retriever, **options), crag.BENCHMARK)
-    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_questions_without_pages_can_be_answered_by_a_model_alone_only():
-    with pytest.raises(QuadragError, match="crag qa holds no pages; give --retriever none"):
+def test_what_needs_pages_or_a_graph_says_so(tmp_path):
+    with pytest.raises(QuadragError, match="--retriever none"):
         crag.finder(task(config="qa"))
     assert crag.finder(task("none", "qa")) is None
-
-
-def test_a_graph_must_be_named_outside_the_sample(tmp_path):
-    with pytest.raises(QuadragError, match="needs the knowledge graph: quadrag kg build"):
+    with pytest.raises(QuadragError, match="quadrag kg build"):
         crag.finder(task("snippets-kg").changed(data_dir=str(tmp_path)))
 
 
@@ -143,14 +122,11 @@ def test_weights_are_a_mapping_of_types_or_of_domains(tmp_path):
         keywords = crag.keywords(truth, questions("qa"), conditions)
         assert len(keywords["domains"]) == len(keywords["question_types"]) == 15
     path.write_text("{simple: 2}")
-    with pytest.raises(QuadragError, match=r"has no weight of .+ in .+"):
+    with pytest.raises(QuadragError, match="no weight"):
         crag.keywords(truth, questions("qa"), conditions)
-    for number, text in enumerate(
-        ("[]", "{}", "{simple: -1}", "{simple: x}", "{finance: {}}", "3", "{a: 1, b: {c: 1}}")
-    ):
-        path = tmp_path / f"bad{number}.yaml"
+    for text in ("[]", "{}", "{simple: -1}", "{simple: x}", "{finance: {}}", "3", "{a: 1, b: {c: 1}}"):
         path.write_text(text)
-        with pytest.raises(QuadragError, match="holds no weights; expected"):
+        with pytest.raises(QuadragError):
             script_options(task("none", weights=str(path)), crag.BENCHMARK)
 
 

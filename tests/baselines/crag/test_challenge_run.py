@@ -37,12 +37,9 @@ def test_what_a_model_file_thought_is_parted_off_its_answer(cli):
     ("arguments", "message"),
     [
         (("crag", "task_1_2", "--llm", "challenge:none.py"), "none.py"),
-        (("crag", "task_1_2", "--llm", "challenge:m.py", "--retriever", "snippets"), "--retriever own of crag"),
-        (("crag", "task_1_2", "--retriever", "own"), "to --llm challenge:FILE.py#Class and no other"),
-        (("crag", "task_1_2", "--llm", "challenge:m.py", "--option", "time_limit=3"), "is let finish"),
-        (("crag", "task_1_2", "--llm", "challenge:m.py", "--samples", "2"), "leave out --samples"),
-        (("rgb", "negative_rejection_en", "--llm", "challenge:m.py"), "and no other"),
-        (("crag", "task_1_2", "--judge", "challenge:m.py"), "challenge:m.py"),
+        (("crag", "task_1_2", "--llm", "challenge:m.py", "--retriever", "snippets"), "--retriever own"),
+        (("crag", "task_1_2", "--retriever", "own"), "challenge:FILE.py"),
+        (("rgb", "negative_rejection_en", "--llm", "challenge:m.py"), "challenge:"),
     ],
 )
 def test_a_challenge_model_where_it_cannot_be_is_one_line(cli, arguments, message):

@@ -58,14 +58,12 @@ def test_the_model_that_answers_is_asked_first_and_an_unreadable_reply_gives_no_
     assert with_facts == {grammy}
 
 
-def test_without_a_model_for_entities_a_run_with_the_graph_says_what_to_give(cli, server):
+def test_without_a_model_for_entities_a_run_with_the_graph_says_what_to_give(cli):
     code, _, err = cli(*GRAPH, "--out", "a")
     assert code == 2 and "--entity-llm" in err and err.count("\n") == 1 and not Path("a").exists()
     code, out, err = cli("run", "crag", "--all", "--data-dir", "sample", "--out", "b")
     assert (code, err) == (0, "") and "not run" in out and "--entity-llm" in out
     assert sorted(path.name for path in Path("b").iterdir() if path.is_dir()) == ["task_1_2", "task_1_2-none"]
-    code, _, err = cli(*GRAPH, "--option", "entities=rules", "--llm", f"{server.url}#m", "--out", "c")
-    assert code == 2 and "entities" in err and err.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -107,23 +105,6 @@ def test_an_entity_llm_without_use_is_refused_in_one_line(cli, server, arguments
     code, _, err = cli("run", *given, "--data-dir", "sample", "--ledger", "L", "--out", "a")
     assert code == 2 and err.count("\n") == 1, err
     assert server.state.requests == 0 and not Path("a/run.json").exists()
-
-
-@pytest.mark.slow
-def test_rows_of_the_papers_tables_say_where_other_models_found_the_entities(cli, server):
-    finds = "meta-llama/Meta-Llama-3-8B-Instruct"
-    server.models[:] = ["tiiuae/falcon-40b", finds]
-    server.rules.append(Rule("reply", model=finds, message={"content": ENTITIES}))
-    server.rules.append(Rule("reply", match=ASKED, message={"content": ENTITIES}))
-    recipe = ("run", "--recipe", "crag-table11-falcon-40b", "--llm", server.url, "--data-dir", "sample")
-    said = "another model for entities"
-    code, out, _ = cli(*recipe, "--ledger", "L", "--out", "a")
-    assert code == 0 and said in " ".join(out.split())
-    code, out, _ = cli(*recipe, "--entity-llm", server.url, "--ledger", "L", "--out", "b")
-    assert code == 0 and said not in " ".join(out.split())
-    made = [read_run(path.parent) for path in sorted(Path("b").glob("*/run.json"))]
-    assert [one.retriever for one in made if one.entity] == ["snippets-kg"] * 2, "no other asks for entities"
-    assert all(("entity" in one.services) == bool(one.entity) for one in made)
 
 
 def test_the_graph_hides_what_a_question_could_not_know_unless_told_otherwise(cli, knowing):

@@ -98,11 +98,3 @@ def test_weights_add_means_over_domains_with_intervals_by_strata(cli, server):
     Path("weights.yaml").write_text(json.dumps(dict.fromkeys(weights, 1)))
     code, _, err = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--option", "weights=weights.yaml", "--out", "a")
     assert code == 2 and "holds a run with options.weights" in err, "other weights are another run"
-
-
-def test_a_type_without_a_weight_is_named_before_anything_is_asked(cli, server):
-    Path("weights.yaml").write_text("{simple: 1}")
-    arguments = ("--retriever", "none", "--llm", f"{server.url}#m", "--judge", f"{server.url}#j", "--ledger", "L")
-    code, _, err = cli("run", "crag", "qa", *SAMPLE, *arguments, "--option", "weights=weights.yaml", "--out", "a")
-    assert code == 2 and "weights.yaml has no weight of" in err and err.count("\n") == 1
-    assert server.state.requests == 0

@@ -114,16 +114,13 @@ def test_a_judges_prompt_serves_a_system_that_is_told_nothing(cli, server):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"web": {"user": "no slot"}}, "web.user has no {web}; expected it at least once"),
-        (
-            {"web": {"user": "{references} {query} {query_tme}"}},
-            "unknown slot of mine.yaml: web.user {query_tme}; expected {",
-        ),
-        ({"entities": {"user": "{query}"}}, "entities.user has no {query_time}; expected it at least once"),
-        ({"judge": {"system": "x"}}, "no text judge.user"),
-        ({"judg": {"user": "x"}}, "unknown key of mine.yaml 'judg'; nearest: judge"),
+        ({"web": {"user": "no slot"}}, "{web}"),
+        ({"web": {"user": "{references} {query} {query_tme}"}}, "{query_tme}"),
+        ({"entities": {"user": "{query}"}}, "{query_time}"),
+        ({"judge": {"system": "x"}}, "judge.user"),
+        ({"judg": {"user": "x"}}, "'judg'"),
         ({"web": {"user": "{references} {query} {query_time}", "sytem": "x"}}, "'sytem'"),
-        ({"entities": None}, "no text entities.user"),
+        ({"entities": None}, "entities.user"),
     ],
 )
 def test_a_file_that_lacks_something_is_one_line(monkeypatch, tmp_path, changes, message):

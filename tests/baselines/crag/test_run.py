@@ -1,14 +1,13 @@
 """CRAG's runs by the command line: windows, slices, the paper's table, and what a run leaves behind."""
 
 import math
-import re
 from pathlib import Path
 
 import pytest
 from crag_runs import SAMPLE, lines, private, questions, scores
 from exported import copy_as_authors
 
-from quadrag.baselines.crag import context_builder as crag_finder
+from quadrag.baselines.crag.context_builder import ContextBuilder
 
 
 def test_task_1_shows_the_snippets_in_upstreams_order_up_to_the_window(cli):
@@ -39,7 +38,6 @@ def test_slices_have_values_intervals_and_sizes_that_add_up(cli):
         assert all(row["interval"][0] <= row["value"] <= row["interval"][1] for row in parts)
     assert found["all", "truthfulness", "official"]["not_run"] == "no judge"
     assert found["domain=music", "truthfulness", "official"]["not_run"] == "no judge"
-    assert "question type\n" in re.sub(" +\n", "\n", out)
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -47,27 +45,22 @@ def test_a_search_cut_short_goes_on_where_it_was(cli, server, monkeypatch, stage
     entity = ("--entity-llm", f"{server.url}#k", "--ledger", "L")
     arguments = ("run", "crag", "task_1_2", *SAMPLE, "--retriever", "snippets-kg", *entity)
     assert cli(*arguments, "--out", "a").code == 0
-    real = crag_finder.ContextBuilder.find
+    real = ContextBuilder.find
     seen = []
 
     def broken(self, asked, llm, prompts, done):
+        seen.append(len(asked) - len(done))
         for number, found in enumerate(real(self, asked, llm, prompts, done)):
-            if number == 6 and not seen:
+            if number == 6 and len(seen) == 1:
                 raise KeyboardInterrupt
             yield found
 
-    monkeypatch.setattr(crag_finder.ContextBuilder, "find", broken)
+    monkeypatch.setattr(ContextBuilder, "find", broken)
     assert cli(*arguments, "--out", "b").code == 130
     partial = Path("b/retrieving.jsonl")
     partial.write_text(partial.read_text() + '{"config": "task_1_2", "cut')
-
-    def counted(self, asked, llm, prompts, done):
-        seen.append(len(asked) - len(done))
-        yield from real(self, asked, llm, prompts, done)
-
-    monkeypatch.setattr(crag_finder.ContextBuilder, "find", counted)
     assert cli(*arguments, "--out", "b").code == 0
-    assert seen == [9] and not partial.exists()
+    assert seen == [15, 9] and not partial.exists()
     assert stages(Path("a")) == stages(Path("b"))
 
 

@@ -1,6 +1,5 @@
 """The server answers as the functions do, over real HTTP, to bodies as the authors' clients send them."""
 
-import asyncio
 import json
 import math
 import re
@@ -8,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,7 +19,6 @@ from sample_graph import CALLS, EACH
 
 from quadrag.baselines.crag.kg.clock import at
 from quadrag.baselines.crag.kg.graph import Graph
-from quadrag.baselines.crag.kg.server import app
 from quadrag.baselines.crag.kg.tools import FUNCTIONS, call
 from quadrag.cli import main
 
@@ -95,26 +92,6 @@ def test_bodies_as_clients_send_them(server: str, name: str, body: Any, headers:
         assert (reply.text, reply.headers["content-type"]) == ("Internal Server Error", "text/plain; charset=utf-8")
     else:
         assert "result" in reply.json() if status == 200 else reply.json()["detail"]
-
-
-def test_a_function_that_takes_long_holds_up_no_other() -> None:
-    httpx = pytest.importorskip("httpx")
-    asked = threading.Event()
-
-    class Slow:
-        def sports_nba_get_games_on_date(self, *_: Any) -> bool:
-            return asked.wait(10)
-
-        def __getattr__(self, name: str) -> Any:
-            return lambda *_: asked.set()
-
-    async def both() -> list[Any]:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app(Slow())), base_url="http://kg") as client:
-            bodies = {"sports_nba_get_games_on_date": {"date": "2023"}, "open_get_entity": {"query": "A"}}
-            sent = [client.post(FUNCTIONS[name].route, json=body) for name, body in bodies.items()]
-            return [reply.json()["result"] for reply in await asyncio.gather(*sent)]
-
-    assert asyncio.run(both()) == [True, None]
 
 
 def test_nan_is_null(graph_of: Callable[..., Graph]) -> None:
