@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quadrag.stats import mcnemar, share_difference, wilson
-from quadrag.stats.intervals import RESAMPLES
-from quadrag.stats.items import SHARE, Group
-from quadrag.stats.means import mean_groups
-from quadrag.stats.tests import detectable, sign_flips
+from quadrag.stats.means import RESAMPLES, SHARE, Group, mean_groups
+from quadrag.stats.paired import detectable, sign_flips
 
 SIZES = (50, 300, 3000)
 RATES = (0.02, 0.2, 0.5)

@@ -112,7 +112,7 @@ def vectors(real: Path, size: int, folder: Path) -> Work:
     from quadrag.retrieval.vectors.dense import write_vectors
 
     passages, encoder = store(real, size, folder), Encoder("all-MiniLM-L6-v2")
-    return lambda: write_vectors(passages, folder, encoder.documents)
+    return lambda: write_vectors(passages, folder, encoder.documents, lambda done: None)
 
 
 def calls(real: Path, size: int, folder: Path) -> Work:

@@ -69,9 +69,8 @@ class Audited:
     # The questions as a run asks them, by config and split that are there.
     questions: dict[tuple[str, str], list[Question]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)  # where the rows of each config come from
-    lacking: dict[tuple[str, str], list[str]] = field(
-        default_factory=dict
-    )  # splits that are not there, by what they need
+    # The splits that are not there, by their config and what they need.
+    lacking: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def find_splits(self, config: str) -> list[str]:
         """Return the splits of a config that are there; of the others it is noted what they lack."""
@@ -83,8 +82,8 @@ class Audited:
             folder = files.sample_dir(self.benchmark) if self.data_dir == files.SAMPLE else self.data_dir
             _, lacking = files.locate_files(self.benchmark, known, folder)
         for split, reasons in lacking.items():
-            splits = self.lacking.setdefault((config, ", ".join(reasons)), []) if reasons else []
-            splits += [split] if split not in splits else []
+            if reasons:
+                self.lacking.setdefault((config, ", ".join(reasons)), []).append(split)
         return [split for split, reasons in lacking.items() if not reasons]
 
     def rows(self, config: str, split: str) -> Iterator[Mapping[str, Any]]:
@@ -117,32 +116,32 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
             audited.sources[name] = source.text
     own = catalogue.module_beside(record.name, "audit")
     asked = {question.key: shorten(question.query) for part in audited.questions.values() for question in part}
-    found: dict[tuple[str, ...], Finding] = {}
+    findings: dict[tuple[str, ...], Finding] = {}
     for fault in chain(*map(_check_questions, audited.questions.values()), own.audit(audited) if own else ()):
         question = asked.get(fault[:3], "")
         key = fault.id, fault.check, question, fault.evidence
-        if key in found:
-            found[key].also.append(f"{fault.config}/{fault.split}")
+        if key in findings:
+            findings[key].also.append(f"{fault.config}/{fault.split}")
         else:
-            found[key] = Finding(benchmark=record.name, question=question, **fault._asdict())
+            findings[key] = Finding(benchmark=record.name, question=question, **fault._asdict())
     absent = [f"{name} ({', '.join(splits)}) needs {needs}" for (name, needs), splits in audited.lacking.items()]
     if not audited.sources:
         raise QuadragError(f"nothing of {record.name} is in {data_dir or 'the cache'}: {count_off(absent)}")
     read = [f"audited: {name}, {text}" for name, text in audited.sources.items()]
-    return list(found.values()), read + [f"not there: {line}" for line in absent]
+    return list(findings.values()), read + [f"not there: {line}" for line in absent]
 
 
 def read_findings(path: Path) -> list[Finding]:
     """Read a file of findings; QuadragError where it cannot be read, or a line is none."""
-    found = []
+    findings = []
     for number, row in read_jsonl(path):
         try:
-            found.append(Finding.model_validate(row))
+            findings.append(Finding.model_validate(row))
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
             what = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
             raise QuadragError(f"{path}:{number} is no finding ({what}); expected a line of `quadrag audit`") from None
-    return found
+    return findings
 
 
 def _check_questions(questions: Sequence[Question]) -> Iterator[Fault]:
@@ -156,9 +155,9 @@ def _check_questions(questions: Sequence[Question]) -> Iterator[Fault]:
         if other is not question:
             gold = "same" if question.references == other.references else "other"
             yield Fault(*question.key, "duplicate_question", f"{other.id} asks the same, with {gold} gold")
-        found = match_golds(question.query, gold_parts(question.references), question.language)
-        if found and all(found):
-            answer = " and ".join(filter(None, found))
+        matched = match_golds(question.query, gold_parts(question.references), question.language)
+        if matched and all(matched):
+            answer = " and ".join(filter(None, matched))
             yield Fault(*question.key, "answer_in_question", f"in the question: {shorten(question.query, answer)}")
 
 
@@ -181,24 +180,21 @@ def match_golds(text: str, golds: Golds, language: str) -> list[str | None]:
 
 def locate_golds(text: str, golds: Golds, language: str) -> list[tuple[int, int]]:
     """Return where in a text, as it is written, what `match_golds` finds stands: begins and ends, apart, in order."""
-    found = {gold for gold in match_golds(text, golds, language) if gold}
-    wide = [(one, at) for at, char in enumerate(text) for one in unicodedata.normalize("NFKC", char)] if found else []
-    plain = "".join(one for one, _ in wide)
+    matched = {gold for gold in match_golds(text, golds, language) if gold}
+    if not matched:
+        return []
+    wide = [(sign, at) for at, char in enumerate(text) for sign in unicodedata.normalize("NFKC", char)]
+    plain = "".join(sign for sign, _ in wide)
     blank = r"\s*" if language == "zh" else r"\s+"
-    spans: list[tuple[int, int]] = []
-    for gold in found:
+    marked = bytearray(len(text))
+    for gold in matched:
         words = clean(gold).replace(" ", "") if language == "zh" else clean(gold).split()
         for match in re.finditer(blank.join(map(re.escape, words)), plain, re.IGNORECASE):
             begin, end = match.span()
             if _stands(clean(plain[max(begin - 2, 0) : end + 2]), clean(gold), language):  # by two neighbours a side
-                spans.append((wide[begin][1], wide[end - 1][1] + 1))
-    apart: list[tuple[int, int]] = []
-    for begin, end in sorted(spans):
-        if apart and begin <= apart[-1][1]:
-            begin, last = apart.pop()
-            end = max(last, end)
-        apart.append((begin, end))
-    return apart
+                begin, end = wide[begin][1], wide[end - 1][1] + 1
+                marked[begin:end] = b"1" * (end - begin)
+    return [match.span() for match in re.finditer(b"1+", marked)]
 
 
 def _stands(text: str, gold: str, language: str) -> bool:

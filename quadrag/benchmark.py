@@ -221,6 +221,8 @@ class Benchmark:
             told so and there are two versions; a retriever of None is the user's choice.
         parse: returns what is scored of a model's reply, by config; the whole of it.
         matchable_answers: returns, of accepted answers, those that a passage may hold; all of them.
+        read_result: returns a line of answers (``id``, ``answer``, maybe ``split`` and ``query``), made of one that the
+            authors' own code wrote, and of its config; None of anything else.
         keywords: returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
         strata: returns the strata of questions for weighted means, by their keys; none where nothing is weighed.
         finder: returns what finds the passages of a `RunSpec`; None where questions or a corpus bring them. Raises
@@ -260,6 +262,7 @@ class Benchmark:
     paper_runs: Callable[[bool], list[tuple[str, str | None]]]
     parse: Callable[[str, str], Any] = lambda config, text: text
     matchable_answers: Callable[[Any], Any] = lambda references: references
+    read_result: Callable[[Mapping[str, Any], str], dict[str, Any] | None] = lambda row, config: None
     keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = (
         lambda metric, questions, conditions: {}
     )

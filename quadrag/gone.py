@@ -48,7 +48,7 @@ GONE: dict[str, str] = {
     "--tokens-by": "--estimate counts by the model's own tokenizer where it is here, else by a rule",
     "--where": "a folder of your own with those documents: --data-dir",
     "errors": "`quadrag label RUN --metric errors` sorts wrong answers: by --judge, or --out and --people",
-    "entities": "a model names the entities of CRAG's questions: --entity-llm SPEC, else the one that answers",
+    "entities": "a model names the entities of questions: --entity-llm SPEC, else the one that answers",
     "time_limit": "a batch of a challenge's model file is let finish; run.json has what each answer took",
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
 }

@@ -89,7 +89,7 @@ def show_key(metric: str, key: str) -> str:
 
 
 def find_verdict(metric: str, key: str) -> str:
-    """Name the verdict that a value rests on, as ``truthfulness.accuracy``; "" where it rests on none.
+    """Name the verdict that a value rests on, ``METRIC.KEY``; "" where it rests on none.
 
     It is the value's own, that of each answer where it is a weighted mean, or that which says, where a judge does,
     whether an answer has the value.

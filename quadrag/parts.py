@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import types
-import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -102,31 +100,16 @@ def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
         return kind.model_validate(values)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-        *above, last = [name for name in fault["loc"] if name not in ("int", "float")] or [""]  # kinds of a number
-        place = [name for name in above if name not in KINDS] + [last]
+        *above, last = [str(name) for name in fault["loc"] if name not in ("int", "float")] or [""]  # kinds of a number
         if fault["type"] == "extra_forbidden":
-            known = _fields(kind, place[:-1])
-            raise unknown_name(f"key of {what}", str(place[-1]), known) from None
-        own = fault["type"] == "value_error"  # whose message names the place
-        shown = f"{'.'.join(map(str, place))} " if place and not own else ""
+            kinds: list[type[Part]] = [kind, *Part.__subclasses__()]
+            known = dict.fromkeys(name for part in kinds for name in part.model_fields)
+            raise unknown_name(f"key of {what}", last, known) from None
+        place = ".".join([*(name for name in above if name not in KINDS), last])
         if fault["type"] == "missing":
-            raise QuadragError(f"{what} has no {shown.strip()}; expected it") from None
+            raise QuadragError(f"{what} has no {place}; expected it") from None
         reason = fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-        value = "" if own else f"is {fault['input']!r:.80}; "
-        raise QuadragError(f"{what}: {shown}{value}{reason}") from None
-
-
-def _fields(kind: type[BaseModel], place: Sequence[Any]) -> list[str]:
-    """Return the names of the fields at a place of a model; of a union, those of all that it may be."""
-    kinds: list[Any] = [kind]
-    for name in place:
-        if isinstance(name, str):
-            inner = [one.model_fields[name].annotation for one in kinds if name in one.model_fields]
-            kinds = [part for annotation in inner for part in _parts(annotation)] or kinds
-    return list(dict.fromkeys(name for one in kinds for name in one.model_fields))
-
-
-def _parts(annotation: Any) -> list[type[Part]]:
-    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
-        return [annotation] if issubclass(annotation, Part) else []
-    return [part for inner in typing.get_args(annotation) for part in _parts(inner)]
+        shown = (
+            f"{place} is {fault['input']!r:.80}; " if fault["type"] != "value_error" else ""
+        )  # which names the place
+        raise QuadragError(f"{what}: {shown}{reason}") from None

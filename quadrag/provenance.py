@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 _NAMED = 3  # as many names or ranges a phrase under a table bears
 
@@ -38,6 +38,16 @@ _WORDS = {
 Other = list[Any]
 
 
+class Share(NamedTuple):
+    """How many of how many questions."""
+
+    done: int
+    total: int
+
+    def __str__(self) -> str:
+        return f"{self.done} of {self.total}"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where rows come from."""
@@ -49,7 +59,7 @@ class Source:
     # The files that by their sums are not the authors', by the name of these: their own name, and their size as a share
     # of that of the authors' file, None where that is not known.
     other: Mapping[str, Other] = field(default_factory=dict)
-    held: Sequence[str] = ()  # where rows are a part of the authors', how many of how many questions: ``60 of 100``
+    held: Sequence[Share] = ()  # where rows are a part of the authors', of each split
 
     @property
     def text(self) -> str:
@@ -58,7 +68,7 @@ class Source:
             return " and ".join(self.parts)
         names = list(dict.fromkeys(str(name) for name, _ in self.other.values()))
         whose = f"{shorten(names)}: " * bool(names) + _WORDS[self.provenance]
-        whose += f", {' and '.join(self.held)} questions" * bool(self.held)
+        whose += f", {' and '.join(map(str, self.held))} questions" * bool(self.held)
         return f"{self.place} ({'; '.join(filter(None, [*self.parts, self.lacking, whose]))})"
 
 

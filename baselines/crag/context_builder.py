@@ -23,7 +23,7 @@ from quadrag.paths import cache_dir
 from quadrag.progress import Progress
 from quadrag.prompts import Prompts
 from quadrag.records import Key, Passage, Question, dumps
-from quadrag.retrieval.chunk import head
+from quadrag.retrieval.tokens import head
 from quadrag.spec import RunSpec
 
 _ENTITY_TOKENS = 512  # a reply that lists entities has at most
@@ -96,10 +96,9 @@ class ContextBuilder:
             yield question, (*fill(facts, self._kg, tokenizer), *fill(passages, self._web, tokenizer))
 
     def close(self) -> None:
-        """Close the graph and let the encoder go."""
-        for opened in (self._graph, self._encoder):
-            if opened is not None:
-                opened.close()
+        """Close the graph."""
+        if self._graph is not None:
+            self._graph.close()
 
     def _ask_for_entities(self, questions: Sequence[Question], llm: Any, prompts: Prompts) -> dict[Key, Any]:
         """Have a model name the entities of all questions; where its reply cannot be read there are none."""

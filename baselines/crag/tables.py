@@ -13,16 +13,12 @@ from typing import Any
 from quadrag.benchmark import load
 from quadrag.paths import room
 from quadrag.provenance import Provenance
-from quadrag.reporting.cells import NOTHING
-from quadrag.reporting.lines import our_lines, printed_lines
+from quadrag.reporting.cells import NOTHING, our_lines, printed_lines
 from quadrag.reporting.names import name_model
-from quadrag.reporting.notes import INTERVALS
-from quadrag.reporting.paper_notes import note_paper
-from quadrag.reporting.paper_tables import PaperTables
+from quadrag.reporting.notes import INTERVALS, note_ours, note_paper, note_validity
 from quadrag.reporting.published import read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
-from quadrag.reporting.run_notes import note_ours, note_validity
-from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.table import Cell, PaperTables, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 

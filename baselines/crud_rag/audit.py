@@ -58,13 +58,13 @@ def _check_corpus(audited: Audited) -> Iterator[Fault]:
             places[row["id"]] = f"{row['file']}:{row['line']}"
             yield row["id"], row["body"]
 
-    found = defaultdict(list)
+    repeats = defaultdict(list)
     for article, document, share in near_duplicates(articles, documents()):
-        found[article].append((share, document))
+        repeats[article].append((share, document))
     for question in chain(*audited.questions.values()):
-        alike = [one for gold in question.relevant for one in found[gold] if one[1] not in question.relevant]
+        alike = [hit for gold in question.relevant for hit in repeats[gold] if hit[1] not in question.relevant]
         if alike:
-            alike.sort(key=lambda one: -one[0])
+            alike.sort(key=lambda hit: -hit[0])
             listed = count_off([f"{places[document]} ({share:.0%})" for share, document in alike])
             yield Fault(*question.key, "near_duplicate", f"the corpus repeats the gold article: {listed}")
 

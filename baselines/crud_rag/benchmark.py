@@ -82,6 +82,14 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     return {"k": _cuts(conditions.top_k)} if metric.ranks else {}
 
 
+def read_result(row: Mapping[str, Any], config: str) -> dict[str, Any] | None:
+    """Read an entry of a result file of the authors' code; it has no text where a call failed."""
+    log = row.get("log")
+    if not isinstance(log, Mapping) or "generated_text" not in log:
+        return None
+    return {"id": row.get("id"), "answer": log["generated_text"] if row.get("valid", True) else None}
+
+
 def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
     """Return the six tasks, in the paper's order; the retriever is the user's choice."""
     return [(config, None) for config in _TASKS]
@@ -125,6 +133,7 @@ BENCHMARK = Benchmark(
     parse=parse,
     metrics=metrics,
     keywords=keywords,
+    read_result=read_result,
     paper_runs=paper_runs,
     default_split="test",  # the paper's experiments; `full` holds these questions again
     corpus_options=("gold",),

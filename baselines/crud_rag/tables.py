@@ -8,15 +8,12 @@ from typing import Any
 
 from quadrag.benchmark import load
 from quadrag.metric_record import show_key
-from quadrag.reporting.cells import NOTHING
-from quadrag.reporting.lines import our_lines, printed_lines
+from quadrag.reporting.cells import NOTHING, our_lines, printed_lines
 from quadrag.reporting.names import name_apart, name_model
-from quadrag.reporting.paper_notes import note_corpus, note_paper
-from quadrag.reporting.paper_tables import PaperTables
+from quadrag.reporting.notes import note_corpus, note_ours, note_paper
 from quadrag.reporting.published import Published, find_beside, read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
-from quadrag.reporting.run_notes import note_ours
-from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.table import Cell, PaperTables, Row, Table
 from quadrag.results.record import RunRecord
 from quadrag.results.run import Run
 

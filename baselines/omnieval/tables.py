@@ -9,16 +9,12 @@ from pathlib import Path
 
 import yaml
 
-from quadrag.reporting.cells import value_cell
-from quadrag.reporting.lines import count_line, our_lines, printed_lines
+from quadrag.reporting.cells import count_line, our_lines, printed_lines, value_cell
 from quadrag.reporting.names import name_model
-from quadrag.reporting.notes import INTERVALS, note_lower
-from quadrag.reporting.paper_notes import note_paper
-from quadrag.reporting.paper_tables import PaperTables
+from quadrag.reporting.notes import INTERVALS, note_lower, note_ours, note_paper
 from quadrag.reporting.published import Published, read_table, read_table_beside
 from quadrag.reporting.replicas import find_row, place_lines
-from quadrag.reporting.run_notes import note_ours
-from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.table import Cell, PaperTables, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 from quadrag.results.score import ALL, Score

@@ -42,12 +42,12 @@ def _check_documents(row: Mapping[str, Any], language: str) -> Iterator[tuple[st
 def _find_short_answers(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     noise = ["\n".join(row["negative"]).lower() for row in rows]
     for at, row in enumerate(rows):
-        found = []
+        short = []
         for gold in dict.fromkeys(gold for part in row["answer"] for gold in part if len(gold) <= SHORT):
             chance = sum(gold.lower() in text for other, text in enumerate(noise) if other != at)
-            found.append(f"{gold} in those of {chance}")
-        if found:
-            evidence = f"by chance in the negatives of {len(rows) - 1} other questions: {', '.join(found)}"
+            short.append(f"{gold} in those of {chance}")
+        if short:
+            evidence = f"by chance in the negatives of {len(rows) - 1} other questions: {', '.join(short)}"
             yield str(row["id"]), evidence
 
 

@@ -88,6 +88,20 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     return {"language": questions[0].language, **asked}
 
 
+def read_result(row: Mapping[str, Any], config: str) -> dict[str, Any] | None:
+    """Read a line of a prediction file of the authors' code, which says the split by its noise ratio.
+
+    Of a testbed with one noise ratio that says nothing.
+    """
+    if "prediction" not in row:
+        return None
+    line = {name: row[name] for name in ("id", "query", "split") if name in row}
+    noise = row.get("noise_rate")
+    if "split" not in line and isinstance(noise, int | float) and not config.startswith(tuple(_NOISE)):
+        line["split"] = f"noise_{noise * 100:.6g}".replace(".", "_")
+    return {**line, "answer": row["prediction"]}
+
+
 def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
     """Return every (config, retriever) of the paper's four tables, `original` files where there are two versions."""
     suffix = "_original" if original else ""
@@ -116,6 +130,7 @@ BENCHMARK = Benchmark(
     metrics=metrics,
     keywords=keywords,
     paper_runs=paper_runs,
+    read_result=read_result,
     option_help="passage_num, noise_ratio, correct_ratio, order",
     headlines=(
         "error_detection",

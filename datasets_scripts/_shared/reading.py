@@ -78,9 +78,9 @@ class Config(datasets.BuilderConfig):  # type: ignore[misc]
         """The files or folders that the user names by an option: its name to the path."""
         return {}
 
-    def lacking(self, split: str, found: Mapping[str, Path]) -> list[str]:
-        """Say what keeps a split from being built, given the files there are; ValueError names a broken one."""
-        return [name for name in self.files_of(split) if name not in found]
+    def lacking(self, split: str, files: Mapping[str, Path]) -> list[str]:
+        """Say what keeps a split from being built, with the files that are there; ValueError names a broken one."""
+        return [name for name in self.files_of(split) if name not in files]
 
     def check_options(self) -> None:
         """Raise ValueError where the options are none; `load_dataset` sets them on a copy, past the constructor."""
@@ -111,8 +111,8 @@ class Builder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
         """Find the files of a split below a folder; ValueError names a broken one."""
         named = config.named
         places = {name: named.get(name) or cls.locate(root, name) for name in config.files_of(split)}
-        found = {name: place for name, place in places.items() if place}
-        return found, config.lacking(split, found)
+        files = {name: place for name, place in places.items() if place}
+        return files, config.lacking(split, files)
 
     def download(self, dl_manager: Any) -> dict[str, Found]:
         """Fetch the files of all splits and verify them; a wrong one is removed."""
@@ -124,17 +124,17 @@ class Builder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
             if wrong:
                 Path(paths[name]).unlink()
                 raise ValueError(f"{self.URL + name}: {wrong}; removed, load it again")
-        found = {split: {name: paths[name] for name in config.files_of(split)} for split in config.splits}
-        return {split: (files, [] if files else config.lacking(split, files)) for split, files in found.items()}
+        downloaded = {split: {name: paths[name] for name in config.files_of(split)} for split in config.splits}
+        return {split: (files, [] if files else config.lacking(split, files)) for split, files in downloaded.items()}
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         config, root = self.config, self.config.data_dir
         if root:
-            found = {split: self.find(root, config, split) for split in config.splits}
+            by_split = {split: self.find(root, config, split) for split in config.splits}
         else:
-            found = self.download(dl_manager)
-        if all(lacking for _, lacking in found.values()):
-            reasons = dict.fromkeys(reason for _, lacking in found.values() for reason in lacking)
+            by_split = self.download(dl_manager)
+        if all(lacking for _, lacking in by_split.values()):
+            reasons = dict.fromkeys(reason for _, lacking in by_split.values() for reason in lacking)
             raise FileNotFoundError(f"{root or config.name} lacks {', '.join(reasons)}")
         return [
             datasets.SplitGenerator(
@@ -142,7 +142,7 @@ class Builder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
                 # Not a list: `datasets` would cut it into shards, and a split's files are read as one.
                 gen_kwargs={"split": split, "files": {name: str(path) for name, path in files.items()}},
             )
-            for split, (files, lacking) in found.items()
+            for split, (files, lacking) in by_split.items()
             if not lacking
         ]
 

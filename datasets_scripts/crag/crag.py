@@ -74,10 +74,10 @@ def alternatives_of(value):
     """
     flat, waiting = [], [_parse_list(value) if isinstance(value, str) else value]
     while waiting and value == value:  # NaN for the whole: there are none
-        one = waiting.pop()
-        if isinstance(one, list):
-            waiting += reversed(one)
-        elif (text := _text(one, nan="nan")) is not None and text.strip():
+        item = waiting.pop()
+        if isinstance(item, list):
+            waiting += reversed(item)
+        elif (text := _text(item, nan="nan")) is not None and text.strip():
             flat.append(mend(text))
     return list(dict.fromkeys(flat))
 
@@ -140,21 +140,21 @@ class CragConfig(Config):
             return list(self.named)
         return list(_PAGES_50[self.release]) if self.name == "task_3" else [_PAGES_5[self.release]]
 
-    def lacking(self, split, found):
+    def lacking(self, split, files):
         names = self.files_of(split)
         if not names:
             return [f"the split {split} (withheld by the authors: name a file of yours by the option {_PRIVATE})"]
-        missing = super().lacking(split, found)
+        missing = super().lacking(split, files)
         if missing or split == "private":
             return missing
-        if [Path(found[name]).stat().st_size for name in names] == [_FILES[name][0] for name in names]:
+        if [Path(files[name]).stat().st_size for name in names] == [_FILES[name][0] for name in names]:
             return []
         met = set()
-        for where, record in _records(list(dict.fromkeys(str(found[name]) for name in names))):
+        for where, record in _records(list(dict.fromkeys(str(files[name]) for name in names))):
             met.add(_split_of(record, where))
             if split in met:
                 return []
-        return [f"rows of {split} in {Path(found[names[0]]).name} (it holds {', '.join(sorted(met))})"]
+        return [f"rows of {split} in {Path(files[names[0]]).name} (it holds {', '.join(sorted(met))})"]
 
 
 class Crag(Builder):
@@ -289,20 +289,20 @@ def _records(paths):
 
 def _archive_lines(stream, label):
     """Yield what `json_lines` does of every JSON Lines member of a tar, packed or not, in the order of the archive."""
-    found, names = False, []
+    any_lines, names = False, []
     with tarfile.open(fileobj=stream, mode="r|", bufsize=_CHUNK, tarinfo=_Header) as archive:
         for member in archive:
             name = member.name.split("/")[-1]
             names.append(member.name)
             # macOS packs a shadow, ._NAME, of every file.
             if member.isfile() and name.endswith((".jsonl", ".jsonl.bz2")) and not name.startswith("._"):
-                found = True
+                any_lines = True
                 # Its own buffer is small, and these lines are long.
                 yield from json_lines(_open(archive.extractfile(member).detach()), f"{label}: {member.name}")
     # Up to the checksum at the very end.
     while stream.read(_CHUNK):
         pass
-    if not found:
+    if not any_lines:
         raise ValueError(f"{label} holds no .jsonl and no .jsonl.bz2; found {', '.join(names[:8]) or 'nothing'}")
 
 
@@ -341,9 +341,9 @@ def _row(record, where, pages, private):
         "alternatives": list(dict.fromkeys(itertools.chain(more, *named))),
     }
     if pages:
-        found = record.get("search_results", "") or []
-        if "search_results" not in record or not all(isinstance(page, dict) for page in found):
+        results = record.get("search_results", "") or []
+        if "search_results" not in record or not all(isinstance(page, dict) for page in results):
             raise ValueError(f"{where}: search_results is no list of pages; expected a list, each an object")
-        row["search_results"] = [{key: _text(page.get(key)) or "" for key in _PAGE_KEYS} for page in found]
-        row["page_result"] = [_text(page.get("page_result")) or "" for page in found]
+        row["search_results"] = [{key: _text(page.get(key)) or "" for key in _PAGE_KEYS} for page in results]
+        row["page_result"] = [_text(page.get("page_result")) or "" for page in results]
     return row

@@ -212,15 +212,15 @@ class CrudRagConfig(Config):
             return [*_CORPUS, *([_MERGED[self.gold]] if self.gold else [])]
         return [_TASKS[split].questions]
 
-    def lacking(self, split, found):
-        missing = super().lacking(split, found)
+    def lacking(self, split, files):
+        missing = super().lacking(split, files)
         if self.partial:
             first, *_, last = _CORPUS
-            none = [] if any(name in found for name in _CORPUS) else [f"{first} to {last.split('/')[-1]}"]
+            none = [] if any(name in files for name in _CORPUS) else [f"{first} to {last.split('/')[-1]}"]
             missing = [*none, *(name for name in missing if name not in _CORPUS)]
         if not missing and self.name in _TASKS:
             name, key = _MERGED[split], _TASKS[self.name].key
-            keys = _keys(found[name], found[name].stat().st_mtime_ns)
+            keys = _keys(files[name], files[name].stat().st_mtime_ns)
             if key not in keys:
                 missing = [f"{key} in {name} (it holds {', '.join(keys) or 'no keys'})"]
         return missing

@@ -249,11 +249,11 @@ def _walk(top):
     """The files below a folder, or the one file, that may be data: no predictions, no parents of nodes."""
     if top.is_file():
         return [top]
-    found = []
+    paths = []
     for folder, folders, names in os.walk(top, followlinks=True):
         folders[:] = [name for name in folders if name[0] != "." and name != "pred_results" and name[-5:] != "_docs"]
-        found += [Path(folder, name) for name in names if name[0] != "." and name.endswith(_SUFFIXES)]
-    return sorted(found, key=lambda path: path.parts)
+        paths += [Path(folder, name) for name in names if name[0] != "." and name.endswith(_SUFFIXES)]
+    return sorted(paths, key=lambda path: path.parts)
 
 
 def _set_of(parts):
@@ -282,6 +282,8 @@ def _name_files(config, split, paths=()):
     cells, parts = {}, []
     for path in paths:
         topic, task = _place(path)
+        if _LEGACY in (topic, task):
+            continue
         if not topic or not task:
             parts.append(path)
         elif (other := cells.setdefault((topic, task), path)) is not path:
@@ -384,7 +386,7 @@ def _line(config, split, value, where, line, path):
 def _cell(record, path, where):
     """Topic and task of a record: what its file's place says, else its fields."""
     check_object(record, where)
-    found = []
+    slugs = []
     fields = (("topic_name", _TOPIC_NAMES), ("task_name", _TASK_NAMES))
     for (key, names), slug in zip(fields, _place(path), strict=True):
         if slug is None:
@@ -393,8 +395,8 @@ def _cell(record, path, where):
             slug = slug or (names is _TOPIC_NAMES and _own_topics(Path(path).parent).get(name))
         if not slug:
             raise ValueError(f"{where}: unknown {key} {record[key]!r}; expected one of OmniEval's")
-        found.append(slug)
-    return tuple(found)
+        slugs.append(slug)
+    return tuple(slugs)
 
 
 @functools.lru_cache(maxsize=64)

@@ -9,20 +9,21 @@ from quadrag.errors import QuadragError, UnknownScore
 from quadrag.printing import write
 from quadrag.reporting.comparison import (
     check_gate,
-    comparison_table,
     explain_missing,
     refuse_apart,
     refuse_same,
+    tabulate_comparison,
     write_difference,
 )
 from quadrag.reporting.messages import say, say_score
+from quadrag.reporting.names import name_runs
 from quadrag.reporting.page.page import write_page
 from quadrag.reporting.question_text import write_changed
 from quadrag.reporting.questions import ItemFilter
 from quadrag.reporting.table import Table
 from quadrag.reporting.text import print_tables
 from quadrag.results import compare as results
-from quadrag.results.score import Score, ScoreKey
+from quadrag.results.score import Place
 
 from .result import (
     ROWS,
@@ -41,6 +42,7 @@ from .result import (
 )
 
 _QUESTION = ["config", "split", "id"]
+_PARTS = ("difference", "interval", "n", "p", "p_holm", "detectable")
 
 
 class Difference(Number):
@@ -60,18 +62,17 @@ class Difference(Number):
 
     @classmethod
     def of(cls, one: results.Difference) -> Self:
-        """Make one of what a run differs by, which has a pair."""
-        pair = one.pair
-        assert pair is not None
+        """Make one of what a run differs by, of runs that are compared by it."""
+        assert one.delta is not None and one.interval
         doubts = (say_score(score, python=True) for score in one.scores if score and score.value is not None)
-        parts = {name: getattr(pair, name) for name in ("difference", "interval", "n", "p", "p_holm", "detectable")}
+        parts = {name: getattr(one, name) for name in _PARTS if name != "difference"}
         parts |= one.changes._asdict() if one.changes else dict.fromkeys(results.Changes._fields)
         parts |= {"verdict": str(one.verdict), "reason": next(filter(None, doubts), "")}
-        return cls(pair.difference, write_difference(one.place, pair), **parts)
+        return cls(one.delta, write_difference(one), difference=one.delta, **parts)
 
 
 class Comparison(Mapping[str, Any]):
-    """Runs compared with the first of them: ``comparison["rouge_l"].difference``.
+    """Runs compared with the first of them: ``comparison["KEY"].difference``.
 
     Of two runs a name stands for a `Difference`, of more for a dictionary of these by system.
 
@@ -84,9 +85,12 @@ class Comparison(Mapping[str, Any]):
     def __init__(self, runs: Sequence[Evaluation]) -> None:
         """Pair the questions that each has with those of the first one; all have one profile."""
         self.runs, self.profile, self.labels = list(runs), runs[0].profile, runs[0].labels
-        self._scores = [{score.key: score for score in one.rows.values()} for one in runs]
-        names = {score.key: name for one in reversed(runs) for name, score in one.rows.items()}
-        self._keys = {names[key]: key for key in dict.fromkeys(key for one in self._scores for key in one)}
+        names = [one.name for one in runs]
+        self._names = names if len({*names}) == len(names) else name_runs([str(one.folder) for one in runs])
+        self._keys = {name: score.key for one in reversed(runs) for name, score in one.rows.items()}
+        order = {score.key: None for one in runs for score in one.rows.values()}
+        called = {key: name for name, key in self._keys.items()}
+        self._keys = {called[key]: key for key in order}
 
     def __getitem__(self, name: str) -> Any:
         """Return the difference of a score, or of several runs those by system.
@@ -96,13 +100,13 @@ class Comparison(Mapping[str, Any]):
                 and the message says why.
         """
         called = find_name(name, self._keys)
-        pairs = {self._names[run]: Difference.of(one) for run, one in self._found[called].items() if one.pair}
+        pairs = {self._names[run]: Difference.of(one) for run, one in self._list(called) if one.n}
         if not pairs:
             raise UnknownScore(f"{called} is not compared: {self._explain(called, 1)}")
         return pairs if len(self.runs) > 2 else pairs[self._names[1]]
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name, each in self._found.items() if any(one.pair for one in each.values()))
+        return (name for name in self._keys if any(one.n for _, one in self._list(name)))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -112,13 +116,15 @@ class Comparison(Mapping[str, Any]):
         """Raise where a run is worse than the first one, as ``quadrag report A B --fail-if worse`` exits with 4.
 
         Args:
-            below: what scores of the last run must reach, ``{"accuracy": 0.8}``, else it is raised too.
+            below: what scores of the last run must reach, ``{"KEY": 0.8}``, else it is raised too.
 
         Raises:
             GateFailed: a run is worse by a headline (p below 0.05, by Holm's rule), the 95% interval of a score lies
                 below what it must reach, or one of these is invalid.
         """
-        check_gate([self._compare()], self._names, [self.runs[-1].result], below or {}, self.profile)
+        first, *others = (one.result for one in self.runs)
+        compared = results.compare(first, others, self.profile)
+        check_gate([compared], self._names, [self.runs[-1].result], below or {}, self.profile)
 
     @entrance
     def show(
@@ -160,8 +166,8 @@ class Comparison(Mapping[str, Any]):
         """Return a `pandas.DataFrame` with a row for each question that two have or, `by` ``"metric"``, each score.
 
         Of more than two runs each but the first has rows; of questions they have the column ``system``. Of questions
-        there are ``answer_before`` and ``answer_after``; of each metric three columns, as ``accuracy_before``,
-        ``..._after`` and ``..._difference``; ``unscored_before`` and ``unscored_after``; the others are those of
+        there are ``answer_before`` and ``answer_after``; of each metric three columns, ``KEY_before``, ``KEY_after``
+        and ``KEY_difference``; ``unscored_before`` and ``unscored_after``; the others are those of
         `Evaluation.to_pandas`. Of scores there are ``before`` and ``after``, each over all questions of its run; then
         over the ``n`` questions scored in both the parts of `Difference`, its interval as ``low`` and ``high``; whether
         it is a ``headline``; ``reason``, why it is not compared; system and folder of both runs.
@@ -191,59 +197,44 @@ class Comparison(Mapping[str, Any]):
         """Show a notebook the same."""
         return to_html([self._table()], self.labels)
 
-    @property
-    def _names(self) -> list[str]:
-        """What the runs are called: by their systems or, where two of these have one name, by their folders."""
-        names = [one.name for one in self.runs]
-        return names if len({*names}) == len(names) else [str(one.folder) for one in self.runs]
+    def _table(self, verbose: bool = False) -> Table:
+        runs = zip(self._names, (one.result for one in self.runs), strict=True)
+        return tabulate_comparison([*runs], self.profile, verbose)
 
     @cached_property
-    def _found(self) -> dict[str, dict[int, results.Difference]]:
-        """What runs differ by, or why it is not known, by the name of a score and the run's place."""
-        found: dict[str, dict[int, results.Difference]] = {name: {} for name in self._keys}
-        names = {key[1:]: name for name, key in self._keys.items()}
-        for one in self._compare(every=True).differences:
-            if one.place in names:
-                found[names[one.place]][one.run] = one
-        return found
-
-    def _compare(self, every: bool = False) -> results.Comparison:
+    def _found(self) -> dict[tuple[Place, int], results.Difference]:
+        """What runs differ by, or why it is not known, by the score's place and the run's."""
         first, *others = (one.result for one in self.runs)
-        return results.compare(first, others, self.profile, every)
+        compared = results.compare(first, others, self.profile, every=True)
+        return {(one.place, one.run): one for one in compared.differences}
 
-    def _table(self, verbose: bool = False) -> Table:
-        """Make the table of all scores, or of the headlines."""
-        return comparison_table(self._compare(verbose), self._names, verbose)
+    def _list(self, name: str) -> list[tuple[int, results.Difference]]:
+        place = self._keys[name][1:]
+        return [(run, one) for run in range(1, len(self.runs)) if (one := self._found.get((place, run)))]
 
     def _row(self, name: str, run: int) -> dict[str, Any]:
         """Return the row of a score of two runs, compared or not."""
-        key, one = self._keys[name], self._found[name].get(run)
-        before, after = one.values if one else (score and score.value for score in self._both(key, run))
-        told: dict[str, Any] = {"n": 0, "verdict": ""}
-        if one and one.pair:
-            told = vars(Difference.of(one))
-        else:
-            told["reason"] = self._explain(name, run)
-        low, high = told["interval"] if told["n"] >= results.FEW else (None, None)
+        key, one = self._keys[name], dict(self._list(name)).get(run)
+        scores = [{score.key: score for score in self.runs[at].rows.values()}.get(key) for at in (0, run)]
+        before, after = one.values if one else (score and score.value for score in scores)
+        told: dict[str, Any] = vars(Difference.of(one)) if one and one.n else {}
+        low, high = told["interval"] if told.get("n", 0) >= results.FEW else (None, None)
         row = {"score": name, "before": before, "after": after, "difference": told.get("difference")}
-        row |= {"low": low, "high": high, "p": told.get("p"), "p_holm": told.get("p_holm"), "verdict": told["verdict"]}
-        row |= {"headline": bool(one and one.headline), "n": told["n"]}
+        row |= {"low": low, "high": high, "p": told.get("p"), "p_holm": told.get("p_holm")}
+        row |= {"verdict": told.get("verdict", ""), "headline": bool(one and one.headline), "n": told.get("n", 0)}
         row |= {count: told.get(count) for count in results.Changes._fields}
-        row |= {"reason": told["reason"], **place_columns(name, key)}
+        row |= {"reason": told["reason"] if told else self._explain(name, run), **place_columns(name, key)}
         row |= {"system_before": self._names[0], "system_after": self._names[run]}
         return row | {"folder_before": str(self.runs[0].folder), "folder_after": str(self.runs[run].folder)}
 
-    def _both(self, key: ScoreKey, run: int) -> list[Score | None]:
-        return [self._scores[at].get(key) for at in (0, run)]
-
     def _explain(self, name: str, run: int) -> str:
         """Say why a score is not compared, of one over all splits why that of the first such split is not."""
-        alike = [other for other, key in self._keys.items() if key[3:] == self._keys[name][3:]]
-        found = [one for at in (name, *alike) if (one := self._found[at].get(run)) and one.reason]
-        if found:
-            return say(explain_missing(found[0], self._names, [side.result for side in self.runs]), python=True)
-        lacking = (say_score(score, python=True) for score in self._both(self._keys[name], run) if score)
-        return next(filter(None, lacking), "")
+        key = self._keys[name]
+        for other in (name, *(other for other, at in self._keys.items() if at[3:] == key[3:])):
+            if (one := dict(self._list(other)).get(run)) and one.reason:
+                return say(explain_missing(one, self._names, [side.result for side in self.runs]), python=True)
+        scores = (score for at in (0, run) for score in self.runs[at].rows.values() if score.key == key)
+        return next(filter(None, (say_score(score, python=True) for score in scores)), "")
 
     def _pair(self, before: Any, after: Any, run: int) -> Any:
         """Put the tables of two runs side by side: a row for each question that both have, with the differences.
@@ -285,9 +276,8 @@ def compare(*runs: Evaluation | str | Path, profile: str | None = None, labels: 
     if len(runs) < 2:
         raise QuadragError("compare takes two runs or more, here is one; of a list: compare(*runs)")
     first = runs[0] if isinstance(runs[0], Evaluation) else result(runs[0], profile, labels=labels)
-    by, shown_in = profile or first.profile, labels or first.labels
     folders = [str(one.folder if isinstance(one, Evaluation) else one) for one in runs]
     refuse_same(folders)
-    sides = [result(folder, by, labels=shown_in) for folder in folders]
+    sides = [result(folder, profile or first.profile, labels=labels or first.labels) for folder in folders]
     refuse_apart([(side.name, [side.result]) for side in sides])
     return Comparison(sides)

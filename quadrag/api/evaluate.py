@@ -26,6 +26,7 @@ from quadrag.systems.own import OpenQuestion, pose
 from .result import PAGE, Evaluation, check, entrance
 
 _FORMATS = ("text", "json", "schema")
+_CALLS = ("concurrency", "timeout", "max_reply_bytes", "max_failed", "ledger")  # what `CallPolicy` calls so
 
 
 @entrance
@@ -41,12 +42,12 @@ def questions(
     """Return the questions of a config, as one's own system is asked them: without their gold.
 
     Args:
-        benchmark: its name, as ``crud_rag``.
-        config: its config, as ``summary``.
+        benchmark: its name, as `quadrag list` has it.
+        config: its config.
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         limit: the first questions of every split alone.
-        options: of the benchmark, as ``noise_ratio=0.4``.
+        options: of the benchmark.
 
     Raises:
         QuadragError: a name or an option is unknown, or files are missing.
@@ -109,31 +110,22 @@ def evaluate(
     split: str | None = None,
     data_dir: str | None = None,
     judge: str | Sequence[str] | None = None,
-    certificate: str | Path | Sequence[str | Path] = (),
     limit: int | None = None,
     name: str | None = None,
     out: str | Path | None = None,
     profile: str = "official",
     labels: str | None = None,
     batch_size: int | None = None,
-    concurrency: int = 16,
-    judge_format: str | None = None,
-    judge_max_tokens: int | None = None,
-    judge_name: str | Sequence[str] = (),
-    bertscore: str | None = None,
-    max_failed: float = MOST_FAILED,
-    timeout: float | None = None,
-    max_reply_bytes: int = 16_000_000,
-    ledger: str | Path | None = None,
     fresh: bool = False,
     retry: str | Sequence[str] = (),
-    **options: Any,
+    certificate: str | Path | Sequence[str | Path] = (),
+    **more: Any,
 ) -> Evaluation:
     """Measure one's own system on a benchmark.
 
     Args:
-        benchmark: its name, as ``crud_rag``.
-        config: its config, as ``summary``.
+        benchmark: its name, as `quadrag list` has it.
+        config: its config.
         system: a function from a question (``.id .query .history .passages``, never the gold) to an answer, or to an
             answer and its passages, best first: ids, objects with ``id`` and ``text``, or pairs of these with a score;
             or to a dictionary with ``answer`` and ``passages``. It may be a coroutine function. Of what it raises, the
@@ -141,7 +133,6 @@ def evaluate(
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         judge: what judges, as ``http://127.0.0.1:8081/v1#MODEL``; several for benchmarks that take several.
-        certificate: files of `quadrag certify-judge`, which say how far a judge agrees with people.
         limit: the first questions of every split alone.
         name: what to call the system; the function's own name when None, or ``lambda``.
         out: the folder of the run; one below ``runs`` when None. A run that stopped goes on there: questions that it
@@ -150,19 +141,17 @@ def evaluate(
         labels: ``en`` or ``zh``, the language of the result and of its page; that of QUADRAG_LABELS, or English, when
             None.
         batch_size: hand the function lists of so many questions, for lists of as many results.
-        concurrency: calls in flight, of a coroutine function and of the judge.
-        judge_format: hold the judge to ``json``, or to the ``schema`` of its verdicts; ``text`` when None.
-        judge_max_tokens: of a verdict; 1024 when None.
-        judge_name: what the judge is called wherever it is served; several in the order of the judges.
-        bertscore: the sentence embedding of crud_rag's ``bertscore``.
-        max_failed: the share of a metric's items above which failures make it invalid.
-        timeout: seconds that a judge's reply may take; 120 when None.
-        max_reply_bytes: the longest reply of a judge that is read.
-        ledger: the file of the judge's kept replies; the user's own when None.
         fresh: ask all anew, the system and the judge, also in the place of a finished run.
         retry: ask again, in the folder of a finished run, the system about the questions on which it ``failed``, or the
             judge for verdicts that are ``unreadable``, ``cut`` or ``empty``.
-        options: of the benchmark, as ``noise_ratio=0.4``.
+        certificate: files of `quadrag certify-judge`, which say how far a judge agrees with people.
+        more: ``concurrency`` (calls in flight, of a coroutine function and of the judge; 16), ``timeout`` (seconds that
+            a judge's reply may take; 120), ``max_reply_bytes`` (of a reply that is read), ``max_failed`` (the share of
+            a metric's items above which failures make it invalid; 0.2), ``ledger`` (the file of the judge's kept
+            replies; the user's own); ``judge_format`` (hold the judge to ``json``, or to the ``schema`` of its
+            verdicts), ``judge_max_tokens`` (of a verdict; 1024), ``judge_name`` (what the judge is called wherever it
+            is served; several in the order of the judges), ``bertscore`` (a sentence embedding, for metrics that need
+            one); and the options of the benchmark.
 
     Returns:
         The scores by metric. The folder holds the page with all tables and answers, ``report.html``.
@@ -172,38 +161,31 @@ def evaluate(
             none to retry, or all of the first calls of the system failed.
     """
     check("profile", profile, PROFILES)
-    check("judge_format", judge_format or _FORMATS[0], _FORMATS)
     shown_in = choose_labels(labels)
     if not callable(system):
         raise QuadragError(f"the system is a {type(system).__name__}; expected a function of a question")
-    judges, kinds, called = [] if judge is None else _list(judge), _list(retry), name or _name_function(system)
-    for one in judges:
-        if not isinstance(one, str):
-            raise QuadragError(f"judge is {one!r}; expected the address of a model, as http://127.0.0.1:8081/v1#MODEL")
+    kinds, called, record = _list(retry), name or _name_function(system), load(benchmark)
     for kind in kinds:
         check("kind of reply in retry", kind, RETRIED)
-    if not 0 <= max_failed <= 1:
-        raise QuadragError(f"max_failed is {max_failed}; expected a share from 0 to 1")
+    calls = {each: more.pop(each) for each in _CALLS if each in more}
+    if not 0 <= calls.get("max_failed", MOST_FAILED) <= 1:
+        raise QuadragError(f"max_failed is {calls['max_failed']}; expected a share from 0 to 1")
     policy = CallPolicy(
-        concurrency=concurrency,
-        max_failed=max_failed,
-        timeout=timeout,
-        max_reply_bytes=max_reply_bytes,
-        ledger=ledger,
+        **calls,
         fresh=fresh,
         retry=kinds,
         profile=profile,
         certificates=[each.row for each in read_certificates([*map(str, _list(certificate))])],
         command=["quadrag.evaluate"],
     )
-    record = load(benchmark)
+    judging = [more.pop(f"judge_{part}", None) for part in ("format", "max_tokens", "name")]
     said: dict[str, Any] = {"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir}
-    said |= {"limit": limit, "options": options, "system": {"function": called}, "embed": bertscore}
-    said |= {"judges": plan_judges(record.name, judges, judge_format, judge_max_tokens, _list(judge_name))}
+    said |= {"limit": limit, "embed": more.pop("bertscore", None), "options": more, "system": {"function": called}}
+    said["judges"] = _plan_judges(record.name, judge, *judging)
     if record.default_context:  # else the function searches
         said["retriever"] = record.find_default_context(config) or NONE
     spec = plan_run(said, what="evaluate")
-    function = Function(system, called, batch_size, concurrency)
+    function = Function(system, called, batch_size, policy.concurrency)
     folder = Path(out) if out is not None else _find_folder(name_folder(spec, called.replace("/", "_")), spec, policy)
     made = read_run(folder) if (folder / NAME).exists() else None
     if made is None and FAILED in kinds:
@@ -222,6 +204,17 @@ def evaluate(
     for line in measured.invalid:
         warnings.warn(line, stacklevel=3)  # of the caller, beyond the decorator
     return measured
+
+
+def _plan_judges(
+    benchmark: str, named: Any, form: str | None, longest: int | None, names: str | Sequence[str] | None
+) -> list[dict[str, Any]]:
+    check("judge_format", form or _FORMATS[0], _FORMATS)
+    judges = [] if named is None else _list(named)
+    for one in judges:
+        if not isinstance(one, str):
+            raise QuadragError(f"judge is {one!r}; expected the address of a model, as http://127.0.0.1:8081/v1#MODEL")
+    return plan_judges(benchmark, judges, form, longest, _list(names or ()))
 
 
 def _list(named: Any) -> list[Any]:
@@ -247,7 +240,7 @@ def _goes_on(made: RunRecord, spec: RunSpec, policy: CallPolicy, judged_later: b
     """Whether a run is to go on: not one that is finished, unless something is asked again whose answers stand."""
     if made.state != "finished":
         return True
-    if made.limit != spec.limit:  # the questions are others
+    if made.spec.limit != spec.limit:  # the questions are others
         return False
     judged = bool(spec.judges) and (made.judged_in_vain or (judged_later and made.judge is None))
     return judged or bool(policy.retry) or (made.has_note("invalid") and policy.max_failed > made.max_failed)

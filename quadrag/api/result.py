@@ -16,16 +16,13 @@ from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
 from quadrag.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
-from quadrag.reporting.facts import tell_kept, tell_reused
-from quadrag.reporting.language import pick_notes, translate_table
-from quadrag.reporting.messages import say, say_invalid, say_item, say_score
-from quadrag.reporting.names import number_of
+from quadrag.reporting.facts import describe_kept
+from quadrag.reporting.messages import pick_notes, say, say_invalid, say_item, say_score, translate_table
 from quadrag.reporting.page.page import make_environment, write_page
 from quadrag.reporting.question_text import DisplayOptions, write_items
 from quadrag.reporting.questions import ItemFilter, RunReader
-from quadrag.reporting.run_tables import tabulate_run
-from quadrag.reporting.summary import show_runs
 from quadrag.reporting.table import Table
+from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
 from quadrag.results import score as results
@@ -117,11 +114,10 @@ class Score(Number):
 
 
 class Evaluation(Mapping[str, Score]):
-    """The scores of a system by name, ``result["rouge_l"].value``, and how they are shown.
+    """The scores of a system by name, ``result["KEY"].value``, and how they are shown.
 
-    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. There is a score
-    over all of them, too, ``result["all 5 splits/accuracy"]``, which ``result["accuracy"]`` finds. A score is also
-    found by its metric and key, as ``rgb_accuracy.accuracy``.
+    Where a config has several splits a name has the split before it: ``result["SPLIT/KEY"]``. There is a score over all
+    of them, too, ``result["all 5 splits/KEY"]``, which ``result["KEY"]`` finds, as ``METRIC.KEY`` finds it.
 
     Attributes:
         result: what the run came to.
@@ -166,8 +162,8 @@ class Evaluation(Mapping[str, Score]):
 
     @property
     def name(self) -> str:
-        """What was measured; measured again into a folder of its own it has the folder's number, as ``rag-2``."""
-        return f"{self.result.record.llm}{number_of(self.result)}"
+        """What was measured."""
+        return self.result.record.llm
 
     @property
     def invalid(self) -> list[str]:
@@ -193,8 +189,8 @@ class Evaluation(Mapping[str, Score]):
         """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
 
         Of questions there are ``id``, ``split``, ``query``, ``answer``, ``gold``; the values that they count as in the
-        scores, those of the headlines first, each named as ``accuracy`` or, where two metrics have a key of one name,
-        as ``rgb_accuracy.accuracy``; ``unscored``, why one has none of its own, as ``raised`` with the exception;
+        scores, those of the headlines first, each by its key or, where two metrics have a key of one name, as
+        ``METRIC.KEY``; ``unscored``, why one has none of its own, as ``raised`` with the exception;
         ``sample`` and ``config``. Of scores there are ``score``, its name; the parts of `Score`, its interval as
         ``low`` and ``high``; ``pooled``, whether it is over all splits; ``config``; and the run's ``system`` and
         ``folder``.
@@ -247,8 +243,8 @@ class Evaluation(Mapping[str, Score]):
     @entrance
     def report(self, path: str | Path) -> Path:
         """Write the page to a file, and return where it lies."""
-        place, grids = Path(path), tabulate_run(self.result, self._profiles, self.labels, every=True)
-        write_page(place, [(self.name, [self.result])], grids, self.labels, self.profile)
+        place, systems = Path(path), [(self.name, [self.result])]
+        write_page(place, systems, tabulate(systems, self._profiles, self.labels, page=True), self.labels, self.profile)
         return place
 
     def __repr__(self) -> str:
@@ -306,9 +302,8 @@ class Evaluation(Mapping[str, Score]):
 
     def _tables(self, verbose: bool = False) -> list[Table]:
         """Make what the command prints, with what of it is kept on top."""
-        grids, run = show_runs([self.result], self._profiles, self.labels, verbose), [self.result]
-        kept = filter(None, (tell_kept(run), *tell_reused(run)))
-        grids[0].notes[:0] = [Note(NoteCode.KEPT, {"said": said}) for said in kept]
+        grids = tabulate([(self.name, [self.result])], self._profiles, self.labels, verbose)
+        grids[0].notes[:0] = [Note(NoteCode.KEPT, {"said": said}) for said in describe_kept([self.result])]
         return grids
 
 

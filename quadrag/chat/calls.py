@@ -1,24 +1,23 @@
 """Many calls at once: bounded concurrency, retries, a budget, and whether the server lives.
 
-`Engine` is an event loop in a thread of its own, so that callers need none and may themselves run in one (notebooks
-do); all else here runs on that loop. Single attempts are `http.py`'s work.
+A batch runs on an event loop in a thread of its own, so that callers need none and may themselves run in one (notebooks
+do). Single attempts are `http.py`'s work.
 """
 
 from __future__ import annotations
 
 import asyncio
 import random
-import threading
 import time
-import weakref
-from collections.abc import Callable, Mapping
-from concurrent.futures import wait
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
+from .completer import Calls, Messages
 from .faults import Fault, Refused, explain_dead, read_refusal
-from .http import Messages, Server
+from .http import Server
 from .ledger import Ledger
 from .policy import CallPolicy
 from .prices import Budget, Rate
@@ -30,65 +29,44 @@ _LONGEST_WAIT = 600.0  # seconds; a server that asks for longer is as good as re
 _GONE_AFTER = 30.0
 _LOOK = 0.02  # seconds between two looks at a budget, which other clients may share
 _PROGRESS_EVERY = 0.1  # seconds
-_STOP_SECONDS = 5.0
 
 
-class Engine:
-    """The running side of a chat client; it lives as long, and keeps the connections open between batches."""
+class Batch:
+    """Calls of one model that are made together; what comes of each is entered in `outcomes`.
+
+    What stands there shows that the model has answered before. `spent` are running totals, updated in place.
+    """
 
     def __init__(
-        self, server: Server, policy: CallPolicy, budget: Budget | None, ledger: Ledger | None, spent: dict[str, Any]
-    ) -> None:
-        """Start the loop; `spent` are running totals, which are updated in place."""
-        self._server, self._concurrency, self._retries = server, policy.concurrency, policy.retries
-        self._budget, self._ledger, self._spent = budget, ledger, spent
-        self._refused: Refused = spent["refused"]
-        self._line, self._first = asyncio.Lock(), asyncio.Lock()
-        self._answers, self._answered_at, self._pause_until = 0, float("-inf"), 0.0
-        self._idle = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=self._loop.run_forever, name="quadrag-chat", daemon=True)
-        thread.start()
-        # Also at the interpreter's exit, when nobody called close().
-        self.close = weakref.finalize(self, _stop, self._loop, thread, server)
-
-    def list_models(self) -> list[str]:
-        """Return the ids that the server lists; raise a Fault where there are none."""
-        return asyncio.run_coroutine_threadsafe(self._server.list_models(), self._loop).result()
-
-    def run(
         self,
-        model: str,
-        calls: Mapping[bytes, tuple[Messages, int]],
-        parameters: Mapping[str, Any],
-        rate: Rate | None,
+        server: Server,
+        policy: CallPolicy,
+        budget: Budget | None,
+        ledger: Ledger | None,
+        spent: dict[str, Any],
         outcomes: dict[bytes, Outcome],
-        report: Callable[[], None],
     ) -> None:
-        """Make calls of a model, by their keys, and wait for them; `report` is called now and then, and at the end.
-
-        What comes of each is entered in `outcomes`; what stands there shows that the model has answered before.
-        """
-        self._model, self._parameters, self._rate, self._outcomes = model, parameters, rate, outcomes
-        self._proven = bool(outcomes) or self._spent["cached"] > 0
-        self._idle.clear()
-        running = asyncio.run_coroutine_threadsafe(self._run(calls), self._loop)
-        try:
-            while not wait([running], _PROGRESS_EVERY).done:
-                report()
-        except BaseException:  # an interrupt, or an error of the caller's own progress function
-            running.cancel()
-            self._idle.wait(_STOP_SECONDS)  # what has come is kept by then
-            raise
-        running.result()
-        report()
-
-    async def _run(self, calls: Mapping[bytes, tuple[Messages, int]]) -> None:
+        """Take what the client has."""
+        self._server, self._concurrency, self._retries = server, policy.concurrency, policy.retries
+        self._budget, self._ledger, self._spent, self._outcomes = budget, ledger, spent, outcomes
+        self._refused: Refused = spent["refused"]
+        self._proven = bool(outcomes) or spent["cached"] > 0
         self._lost: list[Fault] = []  # of calls that failed before anything was answered
         self._kept: dict[bytes, Outcome] = {}
         self._commit: asyncio.Future[None] | None = None
-        if self._answers:
-            self._answered_at = time.monotonic()
+
+    def run(
+        self, model: str, calls: Calls, parameters: Mapping[str, Any], rate: Rate | None, report: Callable[[], None]
+    ) -> None:
+        """Make calls, by their keys, and wait for them; `report` is called now and then, and at the end."""
+        self._model, self._parameters, self._rate = model, parameters, rate
+        run_beside(self._run(calls), report)
+        report()
+
+    async def _run(self, calls: Calls) -> None:
+        self._loop, self._line, self._first = asyncio.get_running_loop(), asyncio.Lock(), asyncio.Lock()
+        if self._server.answers:
+            self._server.answered_at = time.monotonic()
         left = iter(calls.items())
 
         async def work() -> None:
@@ -104,19 +82,19 @@ class Engine:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
             self._flush()
-            self._idle.set()
+            await self._server.close()
 
     async def _call(self, messages: Messages, sample: int) -> Outcome:
         """Make a call, and again while that may help."""
-        failed, seen = 0, self._answers
+        failed, seen = 0, self._server.answers
         while True:
             result = await self._attempt(messages, sample)
             if not isinstance(result, Fault):
                 self._spent["calls"] += 1
                 return result
             # The server limits the rate while others get through: waiting one's turn is no failed attempt.
-            failed += not (result.status == 429 and self._answers > seen)
-            gone = not result.connected and time.monotonic() - self._answered_at > _GONE_AFTER
+            failed += not (result.status == 429 and self._server.answers > seen)
+            gone = not result.connected and time.monotonic() - self._server.answered_at > _GONE_AFTER
             final = failed > self._retries or gone or not _may_pass(result)
             if final or result.stalled:
                 self._raise_if_dead(result)
@@ -124,14 +102,14 @@ class Engine:
                 self._spent["calls"] += 1
                 return Failure(result.reason, result.detail)
             self._spent["retries"] += 1
-            seen = self._answers
+            seen = self._server.answers
             await asyncio.sleep(max(backoff(failed - 1), result.wait or 0.0))
 
     def _raise_if_dead(self, fault: Fault) -> None:
         """Note a call that is lost; where the first ones all are, and nothing was answered yet, the server is dead."""
         # One that answered before is not dead because it refuses this call's content.
         content = not fault.retry and fault.status not in (None, 401, 403, 404)
-        if not self._answers and not (self._proven and content):
+        if not self._server.answers and not (self._proven and content):
             self._lost.append(fault)
             stalled = sum(lost.stalled for lost in self._lost)  # a second one was not the question's fault
             if len(self._lost) >= self._working or stalled > 1:
@@ -140,7 +118,7 @@ class Engine:
     async def _attempt(self, messages: Messages, sample: int) -> Row | Fault:
         """Ask, one call alone until the server has answered any."""
         async with self._first:
-            if not self._answers:
+            if not self._server.answers:
                 return await self._ask_plainly(messages, sample)
         return await self._ask_plainly(messages, sample)
 
@@ -168,7 +146,7 @@ class Engine:
 
     async def _ask(self, messages: Messages, body: dict[str, Any]) -> Row | Fault:
         """Send a request when server and budget allow it, and take note of what it came to."""
-        while (pause := self._pause_until - time.monotonic()) > 0:
+        while (pause := self._server.pause_until - time.monotonic()) > 0:
             await asyncio.sleep(pause + backoff(0) * 0.1)
         worst = Decimal(0)
         if self._budget is not None and self._rate is not None:
@@ -184,13 +162,13 @@ class Engine:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
             if fault.wait is not None and _may_pass(fault):
-                self._pause_until = max(self._pause_until, time.monotonic() + fault.wait)
+                self._server.pause_until = max(self._server.pause_until, time.monotonic() + fault.wait)
             return fault
         finally:
             if self._budget is not None:
                 self._budget.settle(worst, cost)
-        self._answers += 1
-        self._answered_at = time.monotonic()
+        self._server.answers += 1
+        self._server.answered_at = time.monotonic()
         return row
 
     def _count(self, row: Row, worst: Decimal) -> Decimal:
@@ -237,9 +215,25 @@ def _may_pass(fault: Fault) -> bool:
     return fault.retry and (fault.wait or 0.0) <= _LONGEST_WAIT
 
 
-def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, server: Server) -> None:
-    closing = asyncio.run_coroutine_threadsafe(server.close(), loop)
-    closing.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
-    thread.join(timeout=_STOP_SECONDS)
-    if not thread.is_alive():
-        loop.close()
+def run_beside(work: Coroutine[Any, Any, Any], report: Callable[[], None] = lambda: None) -> Any:
+    """Run a coroutine in a thread, on a loop of its own, and return what it returns.
+
+    An interrupt, or an error of `report`, ends it; what has come by then is kept.
+    """
+    started: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+
+    async def start() -> Any:
+        started.append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
+
+    with ThreadPoolExecutor(1, "quadrag-chat") as pool:
+        running = pool.submit(asyncio.run, start())
+        try:
+            while not wait([running], _PROGRESS_EVERY).done:
+                report()
+        except BaseException:
+            for loop, task in started:
+                if task is not None:
+                    loop.call_soon_threadsafe(task.cancel)
+            raise
+        return running.result()

@@ -24,7 +24,7 @@ from .reply import Failure, Outcome, Reply
 from .spec import parse_spec, without_user
 
 if TYPE_CHECKING:
-    from .calls import Engine
+    from .http import Server
 
 __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
 
@@ -75,7 +75,7 @@ class ChatClient(Completer):
         self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
         self._budget = budget if isinstance(budget, Budget) else None
         self._reported: set[str] = set()  # those of the refused that the user was told of
-        self._engine: Engine | None = None
+        self._server: Server | None = None
         if self._model is not None:
             self.rate(self._model)
 
@@ -85,8 +85,10 @@ class ChatClient(Completer):
         if self._model is None:
             if self.policy.replay:
                 raise QuadragError(f"a replay cannot ask {self.spec.shown} for its model; append #MODEL to the address")
+            from .calls import run_beside
+
             try:
-                listed = self._open().list_models()
+                listed = run_beside(self._find_server().list_models())
             except Fault as fault:
                 way = "start the server, or append #MODEL to its address"
                 advice = f"the models cannot be listed: {fault.detail}; {way}"
@@ -113,12 +115,6 @@ class ChatClient(Completer):
         """Return a call's messages as they are sent; see `Transport.compose`."""
         return self.transport.compose(messages)
 
-    def close(self) -> None:
-        """Close the connections; the ledger stays open. A later call opens them again."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
-
     def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
         missing = {key: call for key, call in calls.items() if key not in outcomes}
         done = len(outcomes)
@@ -134,13 +130,14 @@ class ChatClient(Completer):
                 done = len(outcomes)
                 self.on_progress(done, len(calls))
 
-        self._open().run(self.model, missing, self.parameters, self.rate(self.model), outcomes, report)
+        from .calls import Batch
 
-    def _open(self) -> Engine:
-        if self._engine is None:
-            from .calls import Engine
+        batch = Batch(self._find_server(), self.policy, self._budget, self.ledger, self.spent, outcomes)
+        batch.run(self.model, missing, self.parameters, self.rate(self.model), report)
+
+    def _find_server(self) -> Server:
+        if self._server is None:
             from .http import Server
 
-            server = Server(self.spec, self.policy, self.transport)
-            self._engine = Engine(server, self.policy, self._budget, self.ledger, self.spent)
-        return self._engine
+            self._server = Server(self.spec, self.policy, self.transport)
+        return self._server

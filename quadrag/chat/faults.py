@@ -108,8 +108,6 @@ def explain_dead(faults: Sequence[Fault], keys: Keys, remedy: str) -> QuadragErr
         remedy = "start the server or correct its address"
     elif fault.status in (401, 403):
         remedy = f"it was sent {keys.shown}; set QUADRAG_API_KEY to a valid one, or correct the address"
-    elif fault.status >= 500:
-        remedy = "see the server's log"
     count = f"the first {len(faults)} calls all failed" if len(faults) > 1 else "the first call failed"
     return DeadServer(f"{count}: {fault.detail}; {remedy}")
 
@@ -132,7 +130,7 @@ def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounde
     named = sorted((place.start(), name) for place, name in places if place and name not in refused)
     if not named:
         return {}
-    name = named[-1 if "both" in words else 0][1]  # of two that exclude each other the first is kept
+    name = named[0][1]
     if body[name] and _BOUNDS.search(words):
         return {}
     if not _LENGTH.fullmatch(name):

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from .faults import Fault, read_fault, read_status
-from .keys import KEY_VARIABLES, find_keys, known_keys
+from .keys import KEY_VARIABLES, find_keys
 from .policy import CallPolicy
 from .reply import Row, read_completion
 from .spec import Spec, page_url, shown_url, without_user
@@ -60,6 +60,8 @@ class Server:
         self.address = without_user(spec.url) if spec.url else ROUTER
         self._sessions: list[Any] = []
         self._width, self._sent = -(-policy.concurrency // _CALLS), 0
+        # What all calls know of it: how many it has answered, when it did last, and until when it is to be left alone.
+        self.answers, self.answered_at, self.pause_until = 0, float("-inf"), 0.0
 
     async def ask(self, messages: Messages, model: str, body: dict[str, Any]) -> Row:
         """Make one attempt: a ledger row with ``latency`` (seconds) and ``created`` (Unix time), or raise a Fault."""
@@ -70,11 +72,13 @@ class Server:
 
     async def list_models(self) -> list[str]:
         """Return the ids that the server lists, else raise a Fault."""
-        content = await self._try(min(self.timeout, _LISTING), self.send(page_url(self.address, "models")))
         try:
+            content = await self._try(min(self.timeout, _LISTING), self.send(page_url(self.address, "models")))
             names = [entry["id"] for entry in json.loads(content)["data"]]
         except (ValueError, TypeError, KeyError, RecursionError):
             raise self._refuse("answered with no list of models") from None
+        finally:
+            await self.close()
         return [name for name in names if self.keys.line(name) == name]  # else it holds a key, or is no line
 
     async def send(self, address: str, body: Any = None) -> bytes:
@@ -134,18 +138,12 @@ class Server:
 
 
 def _open_sessions(number: int, connect: float) -> list[Any]:
-    """Open sessions of the HTTP library: they bound the time to connect alone, and show no secret in its log."""
+    """Open sessions of the HTTP library, which bound the time to connect alone."""
     import httpx2
 
-    for name in ("httpx2", "httpcore2.http11"):
-        logging.getLogger(name).addFilter(_hide_secrets)
+    for name in ("httpx2", "httpcore2"):  # which log whole addresses, and what a server says in the head of its reply
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     options: dict[str, Any] = {"verify": httpx2.create_ssl_context(), "headers": {"accept-encoding": "gzip"}}
     timeout = httpx2.Timeout(None, connect=connect)
     return [httpx2.AsyncClient(limits=limits, timeout=timeout, **options) for _ in range(number)]
-
-
-def _hide_secrets(record: logging.LogRecord) -> bool:
-    """Hide secrets in what the HTTP library logs: whole addresses, and what a server says in the head of its reply."""
-    record.msg, record.args = known_keys(1).hide(record.getMessage()), ()
-    return True

@@ -89,10 +89,9 @@ def find_keys(spec: Spec, variables: Sequence[str] = KEY_VARIABLES) -> Keys:
     return Keys(secrets, headers, shown)
 
 
-def known_keys(shortest: int = _LONG) -> Keys:
+def known_keys() -> Keys:
     """Return what this process may not show: the keys of its environment, and what came with any address so far."""
-    keys = {key for key in _read_environment().values() if len(key) >= _LONG}
-    return Keys({secret for secret in keys | _known if len(secret) >= shortest})
+    return Keys({secret for secret in {*_read_environment().values(), *_known} if len(secret) >= _LONG})
 
 
 def _basic_credentials(url: str) -> str | None:

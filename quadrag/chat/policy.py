@@ -86,6 +86,6 @@ def read_calls(said: Any) -> dict[str, Any]:
     for name, value in said.items():
         if name not in _IN_FILES:
             raise unknown_name("key of calls", str(name), _IN_FILES)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if type(value) not in (int, float):
             raise QuadragError(f"calls: {name} is {value!r:.80}; expected a number")
     return dict(said)

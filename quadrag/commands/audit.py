@@ -14,10 +14,7 @@ from quadrag.progress import remark
 
 from .shared import options
 
-EXAMPLES = (
-    "quadrag audit rgb --data-dir RGB > findings.jsonl",
-    "quadrag audit crud_rag summary --data-dir CRUD_RAG > findings.jsonl",
-)
+EXAMPLES = ("quadrag audit BENCHMARK CONFIG --data-dir DIR > findings.jsonl",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

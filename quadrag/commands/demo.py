@@ -24,32 +24,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     # Before what takes seconds to load.
     write("Made-up samples, answered without a model: the numbers measure nothing.")
-    from quadrag.benchmark import known
-    from quadrag.reporting.all import tabulate_all
+    from quadrag.benchmark import known, load
     from quadrag.reporting.page.page import write_page
+    from quadrag.reporting.run_tables import headline_cells
+    from quadrag.reporting.table import Row, Table
+    from quadrag.reporting.tables import tabulate
+    from quadrag.results.selection import pick_headlines
     from quadrag.run.sweep import run_demo
 
     out = Path(arguments.out or "runs/demo")
     results: list[Any] = []
     for name in known():
         runs = run_demo(name, out)
-        print_tables(arguments, [_list_headlines(name, runs)])
+        heads = [(folder.name, pick_headlines(result.scores, "official")[0]) for folder, result in runs]
+        lines = [Row(f"{folder} {score.label}", headline_cells(score)) for folder, score in heads]
+        grid = Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
+        print_tables(arguments, [grid])
         results[:0] = [result for _, result in runs]  # the page begins with what a terminal ends with
-    demo = [("demo", results)]
-    write_page(out / "report.html", demo, tabulate_all(demo, labels=arguments.labels), arguments.labels)
-    write("", f"All tables, beside the papers' numbers: {out / 'report.html'}")
-    write(f"next: quadrag run rgb noise_robustness_{arguments.labels} --llm http://HOST:PORT/v1")
-
-
-def _list_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
-    """Make a table of the first headline of each run."""
-    from quadrag.benchmark import load
-    from quadrag.reporting.summary import headline_cells
-    from quadrag.reporting.table import Row, Table
-    from quadrag.results.selection import pick_headlines
-
-    lines = []
-    for folder, result in runs:
-        score = pick_headlines(result.scores, "official")[0]
-        lines.append(Row(f"{folder.name} {score.label}", headline_cells(score)))
-    return Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
+    page, systems = out / "report.html", [("demo", results)]
+    write_page(page, systems, tabulate(systems, labels=arguments.labels, page=True), arguments.labels)
+    write("", f"All tables, beside the papers' numbers: {page}")
+    run = results[0].record
+    write(f"next: quadrag run {run.benchmark} {run.config} --llm http://HOST:PORT/v1")

@@ -14,7 +14,7 @@ from quadrag.progress import remark
 from .shared import options
 
 EXAMPLES = (
-    "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",
+    "quadrag export hub --benchmark BENCHMARK --data-dir DIR --accept-licence",
     "quadrag export hub --data-dir sample",
 )
 
@@ -37,8 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     for repository in done:
         rows = sum(count for splits in repository.rows.values() for count in splits.values())
-        size = f"{rows:,} rows, {repository.size / 1e6:,.1f} MB"
-        what = "a card with the way to the data" if repository.kind == "recipe" else size
+        what = "a card with the way to the data" if repository.kind == "recipe" else f"{rows:,} rows"
         write(f"{Path(arguments.folder) / repository.benchmark}: {what}")
         for config, files in repository.lacking.items():
             write(f"  {config}: without {', '.join(files)}")

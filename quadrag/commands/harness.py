@@ -10,8 +10,8 @@ from pathlib import Path
 from quadrag.printing import write
 
 EXAMPLES = (
-    "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_rgb ...",
-    "inspect eval quadrag/rgb_noise_robustness_en -T noise_ratio=0.4 --model ...",
+    "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_BENCHMARK ...",
+    "inspect eval quadrag/BENCHMARK_CONFIG --model ...",
 )
 
 
@@ -29,14 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     if arguments.name == "inspect":
-        from quadrag.harnesses.examination import list_tasks
+        from quadrag.benchmark import known
+        from quadrag.harnesses.examination import list_configs
 
-        write(*(f"quadrag/{benchmark}_{config}" for benchmark, config in list_tasks()))
+        write(*(f"quadrag/{benchmark}_{config}" for benchmark in known() for config in list_configs(benchmark)))
         return
     from quadrag.harnesses.task_files import task_files
 
-    files = dict(task_files())
     arguments.dir.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
+    for name, text in task_files():
         (arguments.dir / name).write_text(text, encoding="utf-8")
     write(arguments.dir)

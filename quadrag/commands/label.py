@@ -81,9 +81,9 @@ def _label_errors(arguments: argparse.Namespace, reader: Any) -> int:
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
     from quadrag.reporting.labelled import list_wrong
+    from quadrag.reporting.names import title_of
+    from quadrag.reporting.notes import note_validity
     from quadrag.reporting.questions import find_metric
-    from quadrag.reporting.run_notes import note_validity
-    from quadrag.reporting.run_tables import title_of
 
     result, record = reader.result, reader.result.record
     classes = find_classes(record.benchmark, record.config)

@@ -17,11 +17,7 @@ from quadrag.printing import wrap, write
 
 from .shared import options
 
-EXAMPLES = (
-    "quadrag list",
-    "quadrag list rgb",
-    "quadrag list --recipe rgb-table7-chatgpt-en",
-)
+EXAMPLES = ("quadrag list", "quadrag list BENCHMARK", "quadrag list --recipe NAME")
 _WIDTH = 80
 
 
@@ -30,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recipe",
         metavar="NAME|FILE",
-        help="settings of a recipe, or of all whose names begin so: rgb, crud_rag-table3",
+        help="settings of a recipe, or of all whose names begin so: BENCHMARK, BENCHMARK-table3",
     )
     options.add(parser, "json", json="with --recipe: as one object for scripts")
     parser.add_argument("--spec", action="store_true", help="with --recipe: as YAML, for `quadrag run --recipe FILE`")
@@ -41,7 +37,8 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.run.plan import judge_presets, read_recipe, recipes
 
     if arguments.recipe is not None:
-        from quadrag.reporting.settings import describe_settings, print_settings
+        from quadrag.reporting.settings import describe_settings, tabulate_settings
+        from quadrag.reporting.text import print_tables
 
         begun = [name for name in recipes() if name.startswith(f"{arguments.recipe}-")]
         named = [arguments.recipe] if arguments.recipe in recipes() else begun or [arguments.recipe]
@@ -54,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
         elif arguments.json:
             write(json.dumps(describe_settings(named), ensure_ascii=False))
         else:
-            print_settings(named)
+            print_tables(tabulate_settings(named))
         return
     if arguments.json or arguments.spec:
         raise QuadragError("--json and --spec are for --recipe NAME; give it too, or leave them out")
@@ -95,9 +92,8 @@ def _describe(benchmark: str) -> Iterator[str]:
         yield from wrap(f"{name}: {config.description}", _WIDTH)
         yield from (f"  {line}" for line in wrap(hub.sentence(name), _WIDTH - 2))
         asked = not record.corpus or name in record.configs
-        rows = (
-            f"{split} {known.number if (known := hub.find_rows(name, split)) else 'unknown'}" for split in config.splits
-        )
+        counts = {split: known.number if (known := hub.find_rows(name, split)) else None for split in config.splits}
+        rows = (f"{split} {number or 'unknown'}" for split, number in counts.items())
         yield _hang("rows", ", ".join(rows), 12)
         yield _hang("language", getattr(config, "language", None) or ", ".join(hub.language), 12)
         metrics = _list_metrics(record, name) if asked else ["none, it holds no questions"]

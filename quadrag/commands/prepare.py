@@ -1,9 +1,9 @@
 """Fill the Hugging Face caches, so that the bare names load.
 
-Afterwards `load_dataset("rgb", "noise_robustness_en")` and
-`evaluate.load("rgb_accuracy")` work from any folder and with every version of
-datasets. Upstream's files are downloaded and verified, or read from
---data-dir, of which what can be built is built and what is lacking is named.
+Afterwards `load_dataset("BENCHMARK", "CONFIG")` and `evaluate.load("METRIC")`
+work from any folder and with every version of datasets. Upstream's files are
+downloaded and verified, or read from --data-dir, of which what can be built is
+built and what is lacking is named.
 """
 
 import argparse
@@ -13,9 +13,9 @@ from quadrag.printing import write
 from .shared import options
 
 EXAMPLES = (
-    "quadrag prepare rgb",
-    "quadrag prepare rgb --data-dir sample",
-    "quadrag prepare crud_rag --config qa_2doc --data-dir CRUD_RAG",
+    "quadrag prepare BENCHMARK",
+    "quadrag prepare BENCHMARK --data-dir sample",
+    "quadrag prepare BENCHMARK --config CONFIG --data-dir DIR",
 )
 
 
@@ -28,13 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from quadrag import catalogue
     from quadrag.data.prepare import prepare
+    from quadrag.provenance import shorten
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
     done = prepare(benchmark, arguments.config, arguments.data_dir, lambda name: write(f"building {name}"))
     for name, rows in done.built.items():
         write(f"{name}: {', '.join(f'{split} {count}' for split, count in rows.items())}")
     for name, files in done.lacking.items():
-        write(f"{name}: {'built without' if name in done.built else 'not built, it lacks'} {', '.join(files)}")
+        write(f"{name}: {'built without' if name in done.built else 'not built, it lacks'} {shorten(files)}")
     write("metrics: " + ", ".join(done.metrics))
     name, rows = next(iter(done.built.items()))
     write(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")')

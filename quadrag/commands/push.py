@@ -18,9 +18,9 @@ from .shared import options
 
 EXAMPLES = (
     "quadrag push ORG --data-dir sample",
-    "quadrag push ORG --benchmark rgb --accept-licence --yes",
-    "quadrag push ORG --metric ragquesteval --yes",
-    "quadrag push ORG --results OWNER/MODEL --run runs/rgb-all",
+    "quadrag push ORG --benchmark BENCHMARK --accept-licence --yes",
+    "quadrag push ORG --metric METRIC --yes",
+    "quadrag push ORG --results OWNER/MODEL --run runs/a",
 )
 
 

@@ -17,8 +17,8 @@ from quadrag.printing import write
 from .shared import options
 
 EXAMPLES = (
-    "quadrag questions crud_rag summary --data-dir CRUD_RAG > questions.jsonl",
-    "quadrag questions rgb noise_robustness_en --limit 50 --out questions.jsonl",
+    "quadrag questions BENCHMARK CONFIG --data-dir DIR > questions.jsonl",
+    "quadrag questions BENCHMARK CONFIG --limit 50 --out questions.jsonl",
 )
 
 

@@ -20,7 +20,7 @@ EXAMPLES = (
     "quadrag report runs/a",
     "quadrag report runs/a runs/b --html compare.html",
     "quadrag report runs/a --without findings.jsonl",
-    "quadrag report runs/base runs/new --fail-if worse --fail-below accuracy=0.8",
+    "quadrag report runs/base runs/new --fail-if worse --fail-below KEY=0.8",
 )
 
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCORE=VALUE",
         action="append",
         default=[],
-        help="exit with 4 where the last RUN's 95%% interval of a score lies below a value, as accuracy=0.8; several",
+        help="exit with 4 where the last RUN's 95%% interval of a score lies below a value; several",
     )
     options.add(parser, "json labels certificate verbose")
     parser.add_argument("--profile", choices=options.PROFILES, help="this one alone (compared: that of the runs)")
@@ -65,13 +65,13 @@ def _read_least(given: str) -> tuple[str, float]:
     try:
         return name, float(value)
     except ValueError:
-        raise QuadragError(f"--fail-below {given}: expected SCORE=VALUE, as accuracy=0.8") from None
+        raise QuadragError(f"--fail-below {given}: expected SCORE=VALUE, as KEY=0.8") from None
 
 
 def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least: Mapping[str, float]) -> int:
     """Hold the runs against what is asked of them, and say in a line what fails."""
-    from quadrag.reporting.all import merge_all
     from quadrag.reporting.comparison import check_gate
+    from quadrag.reporting.tables import merge_all
     from quadrag.results.compare import compare
     from quadrag.results.run import own_profile
 
@@ -89,16 +89,13 @@ def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least
 def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> None:
     """Print the tables of the runs, and write the page."""
     from quadrag.audit import read_findings
-    from quadrag.reporting.all import compare_all, tabulate_all
     from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.summary import show_runs
-    from quadrag.reporting.without import tabulate_without
-    from quadrag.results.note import Note, NoteCode
+    from quadrag.reporting.run_tables import tabulate_without
+    from quadrag.reporting.tables import tabulate
     from quadrag.results.run import own_profile
 
     results = [result for _, parts in runs for result in parts]
-    own = own_profile(results)
-    profiles = options.profiles(arguments, own)
+    profiles, labels = options.profiles(arguments, own_profile(results)), arguments.labels
     if arguments.json:
         if len(runs) > 1 or arguments.without:
             told = "name one without --without; quadrag.compare in Python has differences"
@@ -106,24 +103,16 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
         with results_alone(True) as stdout:
             print_results(arguments, stdout, Path(runs[0][0]), results, ())
         return
-    page = None  # where it has more than the terminal
-    if arguments.without:
-        findings = read_findings(Path(arguments.without))
+    findings = read_findings(Path(arguments.without)) if arguments.without else None
+    if findings is not None:
         grids = [tabulate_without(result, findings, profiles[0]) for result in results]
-    elif len(runs) > 1:
-        grids = compare_all(runs, profiles[0], arguments.verbose)
-        page = tabulate_all(runs, profiles, arguments.labels) if arguments.html else None
-        for first, *_ in filter(None, (grids, page)) if not (own or arguments.profile) else ():
-            first.notes.insert(0, Note(NoteCode.PROFILES_MIXED))
-    elif len(results) > 1:
-        grids = tabulate_all(runs, profiles, arguments.labels, arguments.verbose)
     else:
-        grids = show_runs(results, profiles, arguments.labels, arguments.verbose)
-        page = tabulate_all(runs, profiles, arguments.labels)
+        grids = tabulate(runs, profiles, labels, arguments.verbose)
     if arguments.html:  # before anything is printed: whoever reads may close the pipe
-        write_page(Path(arguments.html), runs, page or grids, arguments.labels, profiles[0])
+        page = tabulate(runs, profiles, labels, page=True) if findings is None else grids
+        write_page(Path(arguments.html), runs, page, labels, profiles[0])
     print_tables(arguments, grids, verbose=arguments.verbose)
     if arguments.html:
         write(f"\n{arguments.html}")
-    elif len(runs) > 1 and not arguments.without:
+    elif len(runs) > 1 and findings is None:
         write("\nnext: the same with --html FILE shows all answers side by side")

@@ -17,12 +17,12 @@ from quadrag.printing import write
 from .shared import options, session
 
 EXAMPLES = (
-    "quadrag run rgb noise_robustness_zh --llm http://127.0.0.1:8080/v1",
-    "quadrag run rgb --all --llm http://HOST/v1 --judge http://OTHER/v1",
-    "quadrag run crud_rag qa_2doc --tokenizer jieba --top-k 4 --limit 100",
-    "quadrag run crag task_1_2 --split public --data-dir CRAG --llm local:FOLDER",
-    "quadrag run crud_rag qa_1doc --rag http://127.0.0.1:9000/rag --llm-name mine",
-    "quadrag run --recipe rgb-table7-chatgpt-en --llm https://HOST/v1",
+    "quadrag run BENCHMARK CONFIG --llm http://127.0.0.1:8080/v1",
+    "quadrag run BENCHMARK --all --llm http://HOST/v1 --judge http://OTHER/v1",
+    "quadrag run BENCHMARK CONFIG --tokenizer jieba --top-k 4 --limit 100",
+    "quadrag run BENCHMARK CONFIG --split S --data-dir DIR --llm local:FOLDER",
+    "quadrag run BENCHMARK CONFIG --rag http://127.0.0.1:9000/rag --llm-name mine",
+    "quadrag run --recipe NAME --llm https://HOST/v1",
 )
 
 
@@ -103,22 +103,16 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
 
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, sweep: Any) -> int:
     """Write the page of runs, and print what they came to."""
-    from quadrag.reporting.facts import tell_reused
+    from quadrag.reporting.facts import describe_kept
     from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.paper import show_paper
-    from quadrag.reporting.run_tables import tabulate_run
-    from quadrag.reporting.summary import show_runs
+    from quadrag.reporting.tables import tabulate
 
-    profiles, results = options.profiles(arguments), sweep.results
-    page = None  # where it has more than the terminal
-    if arguments.all or arguments.recipe:
-        grids = show_paper(results[0].record.benchmark, results, profiles, arguments.labels, arguments.verbose)
-    else:
-        grids = show_runs(results, profiles, arguments.labels, arguments.verbose)
-        page = tabulate_run(results[0], profiles, arguments.labels, every=True)
-    write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels)
-    if reused := tell_reused(results):
-        write(*reused)
+    profiles, results, systems = options.profiles(arguments), sweep.results, [(out.name, sweep.results)]
+    page = tabulate(systems, profiles, arguments.labels, page=True, paper=arguments.all)
+    write_page(out / "report.html", systems, page, arguments.labels)
+    grids = tabulate(systems, profiles, arguments.labels, arguments.verbose, paper=arguments.all)
+    if any(result.reused for result in results):
+        write(*describe_kept(results))
     session.print_results(arguments, stdout, out, results, grids)
     _print_left_out(sweep)
     session.print_calls(results)

@@ -2,7 +2,7 @@
 
 FILE is JSON Lines with `id` and `answer` (null for a call that failed), as
 `quadrag questions` asks for them, maybe with `passages`, which are measured
-too; or what RGB's or CRUD-RAG's own code wrote; or a log of a harness that ran
+too; or what the authors' own code wrote; or a log of a harness that ran
 quadrag's tasks, or a folder of its logs. A part of the questions is scored as a
 part. Options that the answers were made with are to be given again, but of a
 log, which says them. Several files are compared with the first.
@@ -15,14 +15,13 @@ from typing import IO, Any
 
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-from quadrag.progress import say
 
 from .shared import options, session
 
 EXAMPLES = (
-    "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
-    "quadrag score mine.jsonl --benchmark crag --config qa --judge http://HOST/v1",
-    "quadrag score answers/*.jsonl --data-dir RGB --out runs",
+    "quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG",
+    "quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG --judge http://HOST/v1",
+    "quadrag score answers/*.jsonl --data-dir DIR --out runs",
 )
 
 
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         taken,
         split="where the lines do not say it",
         retriever="none: the answers were made without documents",
-        prompts="crag: what stands under `judge` there is told to the judge",
+        prompts="what stands under `judge` there is told to the judge",
         out="for items, scores and page; of several files each has a folder",
     )
     options.add(parser.add_argument_group("calls to models"), f"bertscore {options.JUDGING}")
@@ -45,63 +44,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.reporting.comparison import refuse_same
     from quadrag.run.files.logs import list_logs
-    from quadrag.run.files.score import sift_logs
 
     refuse_same(arguments.answers)
     named = [file for path in map(Path, arguments.answers) for file in (list_logs(path) if path.is_dir() else [path])]
     if len(named) > 1 and "ratings" in dict(arguments.option):
         raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
-    files, broken = sift_logs([*dict.fromkeys(named)], arguments.benchmark, arguments.config)
+    files = [*dict.fromkeys(named)]
     with session.results_alone(arguments.json) as stdout:
         if estimate := session.start_estimate(arguments):
             _score_files(arguments, files, None, None, estimate)
             session.print_estimate(arguments, estimate, stdout)
-            code = 0
-        else:
-            code = _score(arguments, files, stdout)
-    for line in broken:
-        say(f"left out, {line}")
-    return 2 if broken else code
+            return 0
+        return _score(arguments, files, stdout)
 
 
 def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]) -> int:
-    """Score files, and print and write what they came to."""
+    """Score files, and print and write what they came to: of those that can be compared the comparison."""
     from quadrag.judges.certificate import lay_beside
-    from quadrag.reporting.all import gather_systems, tabulate_all
-    from quadrag.reporting.comparison import tabulate_comparison
-    from quadrag.reporting.merged import merge_runs
     from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.summary import show_runs
+    from quadrag.reporting.tables import gather_systems, group_systems, tabulate
     from quadrag.run.files.logs import find_maker
     from quadrag.run.files.score import name_files
 
     logged = {maker.settings.get("profile") if (maker := find_maker(file)) else None for file in files}
-    profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
+    profiles, labels = options.profiles(arguments, logged.pop() if len(logged) == 1 else None), arguments.labels
     out = Path(arguments.out) if arguments.out else None
     results = _score_files(arguments, files, out, profiles[0])
     lay_beside(results)
-    grids, pages = [], []
-    named = [*zip(name_files(files), results, strict=True)]
-    benchmarks = dict.fromkeys(result.record.benchmark for result in results)
-    for benchmark in benchmarks:
-        parts = [(name, part) for name, part in named if part.record.benchmark == benchmark]
-        systems = gather_systems(parts)
-        if len(systems) > 1:
-            merged = [(name, merge_runs(results)) for name, results in systems]
-            shown, page = ([tabulate_comparison(merged, profiles[0], every)] for every in (arguments.verbose, True))
-        else:
-            shown = show_runs([result for _, result in parts], profiles, arguments.labels, arguments.verbose)
-            page = tabulate_all(systems, profiles, arguments.labels)
-        if out:
-            pages.append(out / (f"report_{benchmark}.html" if len(benchmarks) > 1 else "report.html"))
-            write_page(pages[-1], systems, page, arguments.labels)
-        if len(benchmarks) > 1:
-            shown[0].title = f"{benchmark}: {shown[0].title}"
-        grids += shown
+    systems = gather_systems([*zip(name_files(files), results, strict=True)])
+    groups = group_systems(systems)
+    grids = [grid for group in groups for grid in tabulate(group, profiles, labels, arguments.verbose)]
+    if out:
+        page = [grid for group in groups for grid in tabulate(group, profiles, labels, page=True)]
+        write_page(out / "report.html", systems, page, labels)
     session.print_results(arguments, stdout, out, results, grids)
     session.print_calls(results)
-    if pages:
-        write("", *pages)
+    if out:
+        write("", out / "report.html")
     return session.close(arguments, out, results)
 
 

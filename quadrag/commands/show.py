@@ -16,10 +16,10 @@ from quadrag.printing import GLANCE, is_terminal, write
 from .shared import options
 
 EXAMPLES = (
-    "quadrag show runs/a --wrong --split noise_40",
+    "quadrag show runs/a --wrong --split S",
     "quadrag show runs/a --unscored --limit 5",
     "quadrag show runs/a --id 17 --verbose",
-    "quadrag show runs/a --wrong --metric mrr --ids",
+    "quadrag show runs/a --wrong --metric M --ids",
     "quadrag show runs/a runs/b --worse",
 )
 

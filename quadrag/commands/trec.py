@@ -2,8 +2,7 @@
 
 They are read by trec_eval, ir_measures, ranx and the like, and what these
 measure is what the run measured: in RUN/trec for every split CONFIG-SPLIT.run,
-and CONFIG-SPLIT.qrels where the benchmark knows what is relevant (omnieval, and
-crud_rag with --option gold=...).
+and CONFIG-SPLIT.qrels where the benchmark knows what is relevant.
 """
 
 import argparse

@@ -7,6 +7,7 @@ import argparse
 import webbrowser
 from pathlib import Path
 
+from quadrag.labels import LANGUAGES
 from quadrag.printing import write
 
 from .shared import options
@@ -22,22 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.judges.certificate import lay_beside, read_certificates
-    from quadrag.reporting.all import tabulate_all
     from quadrag.reporting.comparison import refuse_same
     from quadrag.reporting.page.page import write_page
+    from quadrag.reporting.tables import tabulate
     from quadrag.run.finished import read_runs
 
     alone = len(arguments.runs) == 1
     page = Path(arguments.html or (Path(arguments.runs[0]) / "report.html" if alone else "compare.html"))
-    as_usual = alone and arguments.labels == "en" and not (arguments.certificate or arguments.html)
     refuse_same(arguments.runs)
     runs = read_runs(arguments.runs)
-    results = [result for _, parts in runs for result in parts]
-    written = page.stat().st_mtime if page.exists() else 0.0
-    made = [(result.folder / "scores.json").stat().st_mtime for result in results if result.folder]
-    if not as_usual or written < max(made):  # else the run itself wrote it, maybe with data that are gone
-        lay_beside(results, read_certificates(arguments.certificate))
-        write_page(page, runs, tabulate_all(runs, labels=arguments.labels), arguments.labels)
+    asked = arguments.certificate or arguments.html or arguments.labels != LANGUAGES[0]
+    if asked or not alone or not page.exists():  # else the run itself wrote it, maybe with data that are gone
+        lay_beside([result for _, parts in runs for result in parts], read_certificates(arguments.certificate))
+        write_page(page, runs, tabulate(runs, labels=arguments.labels, page=True), arguments.labels)
     write(page)
     if not arguments.no_browser:
         webbrowser.open(page.resolve().as_uri())

@@ -24,8 +24,8 @@ from quadrag.reporting.page.labelling import Labelling, Shown
 from quadrag.reporting.page.page import read_words
 from quadrag.scratch import scratch
 from quadrag.sheet import read_sheet, write_sheet
+from quadrag.stats import wilson
 from quadrag.stats.agreement import agreement, count_pairs
-from quadrag.stats.intervals import wilson
 
 from .construct import read_record, write_record
 from .recipe import Item, Recipe, Value

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
-from quadrag.provenance import Provenance, Source
+from quadrag.provenance import Provenance, Share, Source
 from quadrag.records import Question
 
 from .card_facts import card_facts
@@ -42,7 +42,7 @@ def know_rows(source: Source, config: Any, split: str, questions: Sequence[Quest
         whose = _know_unlike(questions, whole, shares) if shares else Provenance.AUTHORS
     if not (whose.theirs and counted and whole) or counted.about:
         return replace(source, provenance=whose)
-    fewer = [f"{number} of {whole}"] if number < whole else []
+    fewer = [Share(number, whole)] if number < whole else []
     return replace(source, provenance=Provenance.PARTIAL if fewer else Provenance.AUTHORS, held=fewer)
 
 

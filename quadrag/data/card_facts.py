@@ -48,21 +48,13 @@ class Columns(_OfConfigs):
     holds: Mapping[str, str]
 
 
-class Headline(_Fact):
+class Headline(_OfConfigs):
     """The value that stands for some tasks, since a result on the Hub has one."""
 
-    configs: str  # a pattern of names
     splits: tuple[str, ...]
     metric: str
     key: str
     unit: Literal["percent", "ratio"]  # in which the paper prints it
-
-
-class NotHosted(_Fact):
-    """Why a benchmark's data are not hosted again, and how one gets them."""
-
-    why: str
-    how: str
 
 
 class CardFacts(_Fact):
@@ -74,7 +66,7 @@ class CardFacts(_Fact):
     columns: Mapping[str, Columns] = {}
     headlines: tuple[Headline, ...] = ()
     other_retrievers: bool = True  # whether runs with another than the default retriever answer the same questions
-    not_hosted: NotHosted | None = None
+    not_hosted: str = ""  # why the data are not hosted again, and how one gets them; "" where they may be
 
     def sentence(self, config: str) -> str:
         """Return what the questions of a config ask; "" where nothing says it."""
@@ -95,7 +87,7 @@ def card_facts(benchmark: str) -> CardFacts:
 
 def parse_facts(card: str, where: object) -> CardFacts:
     """Read the facts of a card's text; QuadragError names what in it cannot be used, and its place."""
-    written = card.removeprefix("---\n").partition(RENDERED)[0].partition("---\n")[0]
+    written = card.partition(RENDERED)[0].split("---\n")[1] if card.startswith("---\n") else "{}"
     header = parse_yaml(written, where, "the header of a card")
     try:
         language = header.get("language") or ()

@@ -68,9 +68,9 @@ def locate_files(
         )
     builder = catalogue.builder_class(benchmark)
     with script_errors():
-        found = {each: builder.find(root, config, each) for each in ([split] if split else config.splits)}
-    ready = {each: files for each, (files, missing) in found.items() if not missing}
-    return ready, {each: missing for each, (_, missing) in found.items()}
+        by_split = {each: builder.find(root, config, each) for each in ([split] if split else config.splits)}
+    ready = {each: files for each, (files, missing) in by_split.items() if not missing}
+    return ready, {each: missing for each, (_, missing) in by_split.items()}
 
 
 def find_lacking(benchmark: str, config: str, data_dir: str | Path, split: str | None) -> list[str]:
@@ -98,27 +98,27 @@ def script_errors() -> Iterator[None]:
         raise QuadragError(one_line(error, LONGEST)) from None
 
 
-def list_unused(config: Any, found: Files) -> list[str]:
+def list_unused(config: Any, used: Files) -> list[str]:
     """List the files that a partial config would also take and that are not there."""
-    return [name.split("/")[-1] for name in config.files if name not in found] if config.partial else []
+    return [name.split("/")[-1] for name in config.files if name not in used] if config.partial else []
 
 
-def describe(benchmark: str, config: Any, place: str, found: Files) -> Source:
+def describe(benchmark: str, config: Any, place: str, used: Files) -> Source:
     """Say where files are, which of a partial config's are missing, and whose they are by the sums that are known."""
     if is_own(place):
         return Source(Provenance.OWN, place)
     builder = catalogue.builder_class(benchmark)
     parts: list[str] = []
     other: dict[str, Other] = {}
-    for name, path in found.items() if builder.FILES else ():
+    for name, path in used.items() if builder.FILES else ():
         stand_in = next((each for each in builder.STAND_INS if Path(each).name == path.name), None)
         if stand_in:
             parts.append(f"{builder.STAND_INS[stand_in]} {path.name} in place of {Path(name).name}")
         size, *sums = builder.FILES.get(stand_in or name, (None, None, None))
         if not any(sums) or fault(path, RemoteFile(name, "", size, *sums)) is not None:
             other[name] = [path.name, path.stat().st_size / size if size else None]
-    missing = list_unused(config, found)
-    lacking = f"{len(found)} of {len(config.files)} files, lacking {shorten(missing)}" if missing else ""
+    missing = list_unused(config, used)
+    lacking = f"{len(used)} of {len(config.files)} files, lacking {shorten(missing)}" if missing else ""
     verified = Provenance.PARTIAL if lacking else Provenance.AUTHORS
     whose = Provenance.UNVERIFIED if other or not builder.FILES else verified
     return Source(whose, place, parts, lacking, other)
@@ -167,7 +167,7 @@ def digest(paths: Mapping[str, Path]) -> str:
     return total.hexdigest()
 
 
-def identify(benchmark: str, found: Files) -> str:
+def identify(benchmark: str, used: Files) -> str:
     """Return the digest of files and of the script with the modules beside it: of all that decides rows."""
     modules = catalogue.benchmarks()[benchmark].parent.glob("*.py")
-    return digest({**{f"script {path.name}": path for path in modules}, **found})
+    return digest({**{f"script {path.name}": path for path in modules}, **used})

@@ -115,17 +115,17 @@ def find_prepared(benchmark: str, config: str, split: str | None = None) -> tupl
 
     version = str(catalogue.config(benchmark, config).version)
     home = Path(datasets.config.HF_DATASETS_CACHE) / benchmark / config / version
-    script, found = files.identify(benchmark, {}), []
+    script, builds = files.identify(benchmark, {}), []
     for path in home.glob(f"*/{RECORD}"):
         try:
             made = parse_json(path.read_bytes(), path)
             source = Source(**{**made["source"], "provenance": Provenance(made["source"]["provenance"])})
             this = made["script"] == script and source.provenance is not Provenance.SAMPLE
             if this and (split is None or split in made["rows"]):
-                found.append((path.stat().st_mtime, path.parent, source, made["rows"]))
+                builds.append((path.stat().st_mtime, path.parent, source, made["rows"]))
         except (OSError, QuadragError, KeyError, TypeError, ValueError):
             raise QuadragError(f"{path} is damaged; remove {path.parent} and run `quadrag prepare` again") from None
-    return max(found, key=itemgetter(0, 1))[1:] if found else None
+    return max(builds, key=itemgetter(0, 1))[1:] if builds else None
 
 
 def _generate(builder: Any, folder: Path) -> None:
@@ -160,17 +160,15 @@ def _spell_lists_as_literals(folder: Path) -> None:
     path = folder / _INFO
     info = json.loads(path.read_text(encoding="utf-8"))
     features = _literal(info["features"])
-    if features != info["features"]:
-        write_text(path, json.dumps({**info, "features": features}))
+    if features == info["features"]:
+        return
+    write_text(path, json.dumps({**info, "features": features}))
     for arrow in folder.glob("*.arrow"):
         # Not memory-mapped: what has been read of a large file would count as this process's memory.
         with pa.OSFile(str(arrow)) as source, pa.ipc.open_stream(source) as reader:
             schema = reader.schema
             meta = json.loads(schema.metadata[b"huggingface"])
-            spelled = _literal(meta["info"]["features"])
-            if spelled == meta["info"]["features"]:
-                continue
-            meta["info"]["features"] = spelled
+            meta["info"]["features"] = features
             schema = schema.with_metadata({**schema.metadata, b"huggingface": json.dumps(meta).encode()})
             partial = arrow.with_suffix(".part")
             with pa.OSFile(str(partial), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:

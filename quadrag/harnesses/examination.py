@@ -1,6 +1,6 @@
 """One split of a benchmark as a harness examines a model on it: questions, messages and scores of `quadrag run`.
 
-The settings are those in `SETTINGS` and every option of the benchmark, as RGB's ``noise_ratio``. ``retriever`` is the
+The settings are those in `SETTINGS` and every option of the benchmark. ``retriever`` is the
 one whose passages come with the questions, or ``none``; nothing is searched for here, but ``retrieved`` names the
 ``retrieved.jsonl`` of a run whose passages are shown.
 """
@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.benchmark import NO_JUDGE, Benchmark, MetricUse, known, load
+from quadrag.benchmark import NO_JUDGE, Benchmark, MetricUse, load
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.loading import known_options, load_questions
-from quadrag.metric_record import KeyRecord, metric_record
 from quadrag.parts import Conditions, validate
 from quadrag.prompts import load_prompts
 from quadrag.records import Key, Passage, Question, dumps
 from quadrag.results.record import read_run
 from quadrag.results.run import PROFILES
+from quadrag.results.score import record_of
 from quadrag.run import retrieve
 from quadrag.scoring.drive import ScoringInputs, score
 from quadrag.spec import RunSpec
@@ -33,11 +33,6 @@ def list_configs(benchmark: str) -> list[str]:
     """List the configs that hold questions, in the order of the dataset script."""
     record = load(benchmark)
     return [name for name in catalogue.configs(benchmark) if record.corpus is None or name in record.configs]
-
-
-def list_tasks() -> list[tuple[str, str]]:
-    """List the configs that hold questions, each with its benchmark before it."""
-    return [(benchmark, config) for benchmark in known() for config in list_configs(benchmark)]
 
 
 def list_splits(benchmark: str, config: str) -> list[str]:
@@ -54,11 +49,8 @@ def list_settings(benchmark: str, config: str) -> list[str]:
 class Examination:
     """The questions of one split, what is sent to the model for each, and what its replies are worth.
 
-    Attributes:
-        profile: ``official`` or ``corrected``.
-        passages: those shown with each question, by its key.
-        metrics: names of the metrics that rules decide, ``MODULE.KEY``, as ``items.jsonl`` has them.
-        judged: names of those that need a judge.
+    `passages` are those shown with each question, by its key; `metrics` the names of the metrics that rules decide,
+    ``MODULE.KEY``, as ``items.jsonl`` has them, `judged` those that need a judge.
     """
 
     def __init__(self, benchmark: str, config: str, split: str | None, settings: Mapping[str, Any]) -> None:
@@ -167,12 +159,6 @@ class Examination:
             if isinstance(value, list) and len(value) == len(self.questions) and not use.ranks:
                 keywords[name] = [value[self._places[question.id]] for question in asked]
         return keywords
-
-
-def record_of(metric: str) -> KeyRecord:
-    """Return the record of a metric by its name, ``MODULE.KEY``."""
-    module, _, key = metric.partition(".")
-    return metric_record(module).key(key)
 
 
 def _find_retriever(benchmark: Benchmark, config: str, settings: Mapping[str, Any]) -> str:

@@ -2,11 +2,11 @@
 
 Inspect loads this file by an entry point, and finds a task for every config by its name::
 
-    inspect eval quadrag/crag_task_1_2 --model openai-api/local/M --model-role grader=openai-api/local/J
+    inspect eval quadrag/BENCHMARK_CONFIG --model openai-api/local/M --model-role grader=openai-api/local/J
 
 Settings of `quadrag.harnesses.examination` come with ``-T``. Judged metrics ask the role ``grader``, which may be
 several models; without one they have no value. A log is scored anew, under the other profile say, by ``inspect score
-LOG --scorer quadrag/score -S benchmark=crag -S config=task_1_2 -S profile=corrected``.
+LOG --scorer quadrag/score -S benchmark=BENCHMARK -S config=CONFIG -S profile=corrected``.
 """
 # mypy: allow-untyped-decorators
 # Inspect's types are not there where ours are checked.
@@ -45,16 +45,16 @@ from inspect_ai.solver import TaskState, generate  # type: ignore[import-not-fou
 from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-not-found]
 
 from quadrag import __version__
-from quadrag.benchmark import NO_JUDGE
+from quadrag.benchmark import NO_JUDGE, known
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
 from quadrag.records import Question
 from quadrag.run.files.logs import inspect_answer
 from quadrag.scoring.drive import Messages, ScoringInputs
-from quadrag.scoring.judging import check_judges
+from quadrag.scoring.judging import check_judges, list_metrics
 
-from .examination import Examination, list_tasks
+from .examination import Examination, list_configs
 
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _VERDICT = {"temperature": 0.0, "max_tokens": 1024}  # as `quadrag run` asks a judge
@@ -143,7 +143,7 @@ def _graders(examination: Examination) -> list[Model]:
     """Return the models of the role; the model examined is never its own grader unawares."""
     named = model_roles().get("grader", [])  # the role that Inspect's own scorers ask
     models = named if isinstance(named, list) else [named]
-    check_judges([(examination.benchmark, examination.spec)], len(models))
+    check_judges(list_metrics([(examination.benchmark, examination.spec)]), len(models))
     return models
 
 
@@ -184,7 +184,7 @@ def _sample(examination: Examination, place: int, question: Question) -> Sample:
 
 
 def _texts(references: Any) -> Iterator[str]:
-    """Yield the accepted texts, of RGB's nested lists too."""
+    """Yield the accepted texts, of nested lists too."""
     if isinstance(references, str):
         yield references
     for reference in references if isinstance(references, (list, tuple)) else ():
@@ -207,4 +207,6 @@ def _register(benchmark: str, config: str) -> Any:
     return task(name=f"{benchmark}_{config}")(of_config)
 
 
-TASKS = {f"{benchmark}_{config}": _register(benchmark, config) for benchmark, config in list_tasks()}
+TASKS = {
+    f"{benchmark}_{config}": _register(benchmark, config) for benchmark in known() for config in list_configs(benchmark)
+}

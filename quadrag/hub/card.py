@@ -46,14 +46,14 @@ def read_card(benchmark: str, data_dir: str | None = None) -> tuple[dict[str, An
         raise QuadragError(f"no card of {benchmark}; expected {path}")
     header, body = split_card(path.read_text(encoding="utf-8"))
     header.pop(KEY, None)  # which is for quadrag alone
-    return header, body
+    return {"pretty_name": benchmark, "license": "unknown", **header}, body
 
 
 def split_card(text: str) -> tuple[dict[str, Any], str]:
-    """Return the header and the body of a card of ours."""
+    """Return the header and the body of a card."""
     import yaml
 
-    _, header, body = text.split("---\n", 2)
+    _, header, body = text.split("---\n", 2) if text.startswith("---\n") else ("", "{}", text)
     return yaml.safe_load(header), body
 
 

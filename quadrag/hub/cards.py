@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quadrag import catalogue
@@ -28,11 +28,11 @@ _REGION = re.compile(rf"^<!-- ([\w-]+): {_MARK}\n.*?^<!-- /\1 -->$", re.MULTILIN
 
 
 def main() -> None:
-    """Rewrite all cards."""
+    """Rewrite all cards of which a part is rendered."""
     for benchmark in catalogue.benchmarks():
         path = catalogue.card(benchmark)
         card = read_text(path, "a card")
-        if (text := render(benchmark, card)) != card:
+        if RENDERED in card and (text := render(benchmark, card)) != card:
             write_text(path, text)
             write(f"{path}: rewritten")
 
@@ -43,7 +43,7 @@ def render(benchmark: str, card: str) -> str:
 
     facts = parse_facts(card, catalogue.card(benchmark))
     configs = catalogue.configs(benchmark)
-    features = {config: builders.make_builder(benchmark, config).info.features for config in configs}
+    features = {config: builders.make_builder(benchmark, config).info.features._to_yaml_list() for config in configs}
     regions = render_regions(benchmark, facts, features)
     header, _, body = card.partition("\n---\n")
     if strange := {*re.findall(f"<!-- ([\\w-]+): {_MARK}", body)} - regions.keys():
@@ -54,14 +54,13 @@ def render(benchmark: str, card: str) -> str:
     ]
     rendered = {
         "size_categories": [size_category(sum(rows.number or 0 for rows in known))],
-        "dataset_info": [
-            {"config_name": config, "features": columns._to_yaml_list()} for config, columns in features.items()
-        ],
+        "dataset_info": [{"config_name": config, "features": columns} for config, columns in features.items()],
     }
-    return f"{header.partition(RENDERED)[0]}{RENDERED}{yaml.safe_dump(rendered, sort_keys=False)}---\n{body}"
+    hand = f"{header}\n".partition(RENDERED)[0]
+    return f"{hand}{RENDERED}{yaml.safe_dump(rendered, sort_keys=False)}---\n{body}"
 
 
-def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Any]) -> dict[str, str]:
     """Render every region of a benchmark's card, by name."""
     cls = catalogue.builder_class(benchmark)
     script = sys.modules[cls.__module__]
@@ -77,8 +76,8 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapp
     }
     if options := builders.options_of(first):
         _, _, arguments = (inspect.getdoc(type(first)) or "").partition("Args:\n")
-        found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
-        about = {name: one_line(text).rstrip(".") for name, text in found}
+        listed = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
+        about = {name: one_line(text).rstrip(".") for name, text in listed}
         regions["options"] = fill_template(
             "options", [(name, default, about[name]) for name, default in options.items()]
         )
@@ -96,25 +95,27 @@ def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Mapp
     return regions
 
 
-def _list_columns(columns: Columns, features: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    for config, of_config in features.items():
-        if [*columns.holds] != [*of_config] or not {*columns.nullable} <= {*of_config}:
-            raise QuadragError(f"columns of {config} are said to be {[*columns.holds]}; expected {[*of_config]}")
-    lines = []
-    for column, holds in columns.holds.items():
-        kinds = [_name_type(of_config[column]) for of_config in features.values()]
-        lines.append((column, " or ".join(dict.fromkeys(kinds + ["null"] * (column in columns.nullable))), holds))
-    return lines
+def _list_columns(columns: Columns, features: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[tuple[str, str, str]]:
+    kinds: dict[str, list[str]] = {column: [] for column in columns.holds}
+    for config, spelled in features.items():
+        names = [feature["name"] for feature in spelled]
+        if [*columns.holds] != names or not {*columns.nullable} <= {*names}:
+            raise QuadragError(f"columns of {config} are said to be {[*columns.holds]}; expected {names}")
+        for feature in spelled:
+            kinds[feature["name"]].append(_name_type(feature))
+    for column in columns.nullable:
+        kinds[column].append("null")
+    return [(column, " or ".join(dict.fromkeys(kinds[column])), holds) for column, holds in columns.holds.items()]
 
 
-def _name_type(feature: Any, many: bool = False) -> str:
-    """Return a feature's type in words: ``list of lists of strings``."""
-    if isinstance(feature, dict):
-        return f"{{{', '.join(feature)}}}"
-    if isinstance(feature, list) or type(feature).__name__ == "List":
-        inner = feature[0] if isinstance(feature, list) else feature.feature
-        return f"list{'s' if many else ''} of {_name_type(inner, many=True)}"
-    return f"{feature.dtype}s" if many and feature.dtype == "string" else str(feature.dtype)
+def _name_type(spelled: Any) -> str:
+    """Return the type of a feature as the Hub spells it in words: ``list of list of string``."""
+    if isinstance(spelled, list):
+        return f"{{{', '.join(feature['name'] for feature in spelled)}}}"
+    if isinstance(spelled, str):
+        return spelled
+    kind, inner = next((kind, inner) for kind, inner in spelled.items() if kind != "name")
+    return _name_type(inner) if kind in ("dtype", "struct") else f"list of {_name_type(inner)}"
 
 
 def _cut(value: Any) -> Any:

@@ -45,12 +45,9 @@ class Repository:
     @property
     def rows(self) -> dict[str, dict[str, int]]:
         """The number of rows that were written, by config and split."""
-        return {name: {split: one.rows for split, one in part.written.items()} for name, part in self.parts.items()}
-
-    @property
-    def size(self) -> int:
-        """The bytes of Parquet that were written."""
-        return sum(sum(one.files.values()) for part in self.parts.values() for one in part.written.values())
+        return {
+            name: {split: written.rows for split, written in part.written.items()} for name, part in self.parts.items()
+        }
 
 
 def export(
@@ -118,9 +115,7 @@ def _plan(benchmark: str, data_dir: str | None) -> Repository:
             if all(missing.values()):
                 continue
         builder, source = builders.open_builder(benchmark, name, data_dir)
-        part = planned.parts[name] = Part(builder, source.text, builders.splits(builder))
-        if left := [f"the split {split}" for split in known.splits if split not in part.splits]:
-            planned.lacking.setdefault(name, left)
+        planned.parts[name] = Part(builder, source.text, builders.splits(builder))
     if not planned.parts:
         wanted = ", ".join(sorted(files.list_once(planned.lacking)))
         raise QuadragError(f"{data_dir} holds none of the files of {benchmark}: lacking {wanted}")

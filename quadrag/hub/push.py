@@ -24,12 +24,6 @@ _UNITS = ("*.py", "*.md", "*.txt", "*.yaml")  # what a metric's folder publishes
 _BY_THE_HUB = {"dataset": {".gitattributes"}, "space": {".gitattributes", "README.md"}}  # of a new repository
 _SECONDS = 120.0  # between two pieces of an answer: the client has no limit of its own
 _LOG_IN = "set HF_TOKEN, or run `hf auth login`"
-_CONTENT = {
-    "data": "the data",
-    "sample": "the bundled sample",
-    "own": "a dataset of one's own",
-    "recipe": "a card with the way to the data, which are not hosted again",
-}
 
 
 class Pushed(NamedTuple):
@@ -84,23 +78,23 @@ def push(
     there = [_is_there(api, each.kind, f"{org}/{each.name}") for each in repositories]
     for each, is_there in zip(repositories, there, strict=True):
         repo = f"{org}/{each.name}"
-        # Shards of old splits and tasks of old data go.
-        ours = (
-            ["eval.yaml", *(f"{config}/*.parquet" for config in catalogue.configs(each.name))] if each.planned else []
-        )
-        with scratch(cache_dir() / "hub" / org / each.name) as folder, hub_errors(f"pushing {each.kind} {repo}"):
+        ours = []  # shards of old splits and tasks of old data, which go
+        if each.planned:
+            ours = ["eval.yaml", *(f"{config}/*.parquet" for config in catalogue.configs(each.name))]
+        with scratch(cache_dir() / "hub" / org / each.name) as folder:
             _stage(folder, org, each, lambda label: progress(f"staging {label}"))
             progress(f"sending {each.kind} {repo}")
-            if not is_there:
-                space = {"space_sdk": "gradio"} if each.kind == "space" else {}
-                api.create_repo(repo, repo_type=each.kind, private=private, **space)
-            done = api.upload_folder(
-                repo_id=repo,
-                folder_path=folder,
-                repo_type=each.kind,
-                commit_message="quadrag push",
-                delete_patterns=ours,
-            )
+            with hub_errors(f"pushing {each.kind} {repo}"):
+                if not is_there:
+                    space = {"space_sdk": "gradio"} if each.kind == "space" else {}
+                    api.create_repo(repo, repo_type=each.kind, private=private, **space)
+                done = api.upload_folder(
+                    repo_id=repo,
+                    folder_path=folder,
+                    repo_type=each.kind,
+                    commit_message="quadrag push",
+                    delete_patterns=ours,
+                )
         yield str(done.commit_url)
 
 
@@ -119,8 +113,6 @@ def hub_errors(doing: str) -> Iterator[None]:
 
     try:
         yield
-    except QuadragError:
-        raise
     except (errors.HfHubHTTPError, errors.LocalTokenNotFoundError) as error:
         status = getattr(getattr(error, "response", None), "status_code", 401)
         what = f"the token may not do that, or there is no such thing: {_LOG_IN}"
@@ -141,7 +133,7 @@ def _hide_tokens(error: Exception) -> str:
 def _describe(planned: Repository) -> list[str]:
     header, _ = read_card(planned.benchmark, planned.data_dir)
     licence = SAMPLE_LICENCE if planned.kind == "sample" else ", ".join(list_licences(header))
-    lines = [f"{licence}; {_CONTENT[planned.kind]}"]
+    lines = [f"{licence}; {planned.kind}"]
     lines += [f"{name}: {', '.join(part.splits)}" for name, part in planned.parts.items()]
     return lines + [f"{name}: without {', '.join(lacking)}" for name, lacking in planned.lacking.items()]
 

@@ -109,7 +109,8 @@ def _make_files(
     files = {}
     for task in list_hub_tasks(run.benchmark):
         place = task.config, task.split, task.headline.metric, task.headline.key
-        own = {one.profile: one for one in scores if one.slice == ALL and one.place == place and one.value is not None}
+        whole = [score for score in scores if score.slice == ALL and score.place == place and score.value is not None]
+        own = {score.profile: score for score in whole}
         if "official" not in own:
             continue
         entry = EvalResultEntry(
@@ -130,7 +131,7 @@ def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], scores: M
     official = scores["official"]
     counts = {name: getattr(official.counts, name) for name in ("n_total", "n_scored", "n_not_applicable")}
     settings = {"retriever": run.retriever, **(run.retrieval or {}), "judge": run.judge or "none", "asked": run.llm}
-    settings |= {**run.sent, "samples": run.samples, **run.options, "prompts": run.prompts}
+    settings |= {**run.sent, "samples": run.spec.samples, **run.options, "prompts": run.prompts}
     settings.pop("corpus", None)  # whose digest says nothing here
     sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
     parts = [

@@ -6,7 +6,6 @@ messages built of documents, references within alternatives and our scorers.
 """
 
 from collections.abc import Collection, Mapping
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from quadrag import catalogue
@@ -33,7 +32,7 @@ def list_hub_tasks(benchmark: str) -> list[HubTask]:
     for name, config in catalogue.configs(benchmark).items():
         for headline in card_facts(benchmark).headlines:
             splits = [split for split in config.splits if split in headline.splits]
-            for split in splits if fnmatchcase(name, headline.configs) else ():
+            for split in splits if headline.holds_for(name) else ():
                 tasks.append(HubTask(f"{name}_{split}" if len(splits) > 1 else name, name, split, headline))
     return tasks
 
@@ -50,8 +49,8 @@ def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str
     if not tasks:
         return None
     values = [
-        f"{one.key} of the metric {one.metric}{' in percent' * (one.unit == 'percent')} for {one.configs}"
-        for one in card_facts(benchmark).headlines
+        f"{line.key} of the metric {line.metric} in {line.unit} for {', '.join(line.configs)}"
+        for line in card_facts(benchmark).headlines
     ]
     about = one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION)
     content = {

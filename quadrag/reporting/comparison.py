@@ -24,29 +24,28 @@ from quadrag.results.compare import (
     find_worse,
     has_better,
     is_same,
-    judge_pair,
     name_judges,
-    record_at,
 )
 from quadrag.results.note import Level, Note, NoteCode, group_notes
 from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Place, Score, Status
 from quadrag.results.selection import is_whole, pool_rows
-from quadrag.stats import Pair
 
 from .cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, value_cell
 from .messages import say
-from .notes import note_lower, note_units
-from .run_notes import note_validity
+from .names import name_places, name_runs
+from .notes import INTERVALS, note_lower, note_units, note_validity
 from .table import Cell, Row, Table
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table
-Runs = Sequence[tuple[str, Run]]
 
 
-def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = False) -> Table:
-    """Compare named runs with the first of them.
+def tabulate_comparison(runs: Sequence[tuple[str, Run]], profile: str = PROFILES[0], every: bool = False) -> Table:
+    """Compare named runs with the first of them: a line for each score and run, with what the run differs by.
+
+    Of three runs or more the best stands first, and unless `every` line is asked for a score of several splits stands
+    over all of them alone.
 
     Args:
         runs: two or more, of one benchmark.
@@ -54,36 +53,25 @@ def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = Fa
         every: all metrics, not the headlines alone.
     """
     base, *others = (result for _, result in runs)
-    return comparison_table(compare(base, others, profile, every), [name for name, _ in runs], every)
-
-
-def comparison_table(comparison: Comparison, names: Sequence[str], every: bool = False) -> Table:
-    """Make the table of runs compared: a line for each score and run, with what the run differs by from the first one.
-
-    Of three runs or more the best stands first, and unless `every` line is asked for a score of several splits stands
-    over all of them alone.
-    """
-    called = name_runs(names)
+    comparison, called = compare(base, others, profile, every), name_runs([name for name, _ in runs])
     shown = list(comparison.differences)
     several = len(called) > 2
     if several and not every:
         whole = {(one.run, one.place[0], *one.place[2:]) for one in shown if one.splits}
         shown = [one for one in shown if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
         shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
-    labels = name_places([one.place for one in shown])
     lines: list[Row] = []
-    for place, label in labels.items():
+    for place, label in name_places(one.place for one in shown).items():
         here = [one for one in shown if one.place == place]
         if several:
             lines.append(Row(label, [Cell("")] * 5, rule=bool(lines)))
             here.sort(key=_rank)
         lines += [Row(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
     shared = [{one.place[at] for one in shown} for at in range(2)]
-    of = " ".join([comparison.runs[0].record.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
-    others = ", ".join([*called[1 : _SHOWN + 1], *["…"] * (len(called) > _SHOWN + 1)])
+    of = " ".join([base.record.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
     heads = [called[0], "value" if several else called[1], "difference", "n", "verdict"]
-    notes = check_comparison(comparison, called)
-    return Table(f"{others} − {called[0]}, {of}", "metric", heads, lines, notes, "forest", names=called)
+    title = f"{', '.join(called[1:])} − {called[0]}, {of}"
+    return Table(title, "metric", heads, lines, check_comparison(comparison, called), "forest")
 
 
 def _rank(one: Difference) -> tuple[bool, float]:
@@ -95,58 +83,35 @@ def _cells(one: Difference) -> list[Cell]:
     """Make the cells of both values, with on how many questions each is better, the difference, its n, the verdict."""
     better = one.changes and (one.changes.worse, one.changes.better)
     values = [Cell(_write_value(one, at), f"↑{better[at]}" if better else "") for at in range(2)]
-    if one.pair is None:
+    if one.delta is None:
         return [*values, Cell(NOTHING), Cell(NOTHING), Cell("not compared" if one.reason else NOTHING)]
-    difference = difference_cell(one.pair, one.record.unit, has_better(one.place))
+    difference = difference_cell(one, has_better(one.place))
     if any(score and score.status is Status.UNTRUSTED_JUDGE for score in one.scores):
         difference = Cell(difference.text + ALIKE, difference.sub)
     if not one.headline:  # these alone stand in a chart
         difference = replace(difference, figure=None)
-    verdict = Cell(one.verdict or NOTHING, write_p(one.pair) * (one.verdict not in (Verdict.NONE, Verdict.FEW)))
-    return [*values, difference, Cell(str(one.pair.n)), verdict]
+    verdict = Cell(one.verdict or NOTHING, write_p(one) * (one.verdict not in (Verdict.NONE, Verdict.FEW)))
+    return [*values, difference, Cell(str(one.n)), verdict]
 
 
 def _write_value(one: Difference, at: int) -> str:
     if score := one.scores[at]:
         return value_cell(score).text
-    return format_value(one.values[at], one.record.unit, one.pair.n if one.pair else None)
+    return format_value(one.values[at], one.record.unit, one.n or None)
 
 
-def write_p(pair: Pair) -> str:
+def write_p(one: Difference) -> str:
     """Write the p that decides, by the name of Holm's rule where that raised it."""
-    alone, decisive = (f"{p:.3f}" if p >= 0.0005 else "< 0.001" for p in (pair.p, pair.decisive))
+    alone, decisive = (f"{p:.3f}" if p >= 0.0005 else "< 0.001" for p in (one.p, one.decisive))
     return f"p {alone}" if alone == decisive else f"Holm {decisive}"
 
 
-def write_difference(place: Place, pair: Pair) -> str:
+def write_difference(one: Difference) -> str:
     """Write a difference in a line: the key, how much, its interval, over how many questions, p and verdict."""
-    cell, verdict, unit = difference_cell(pair, record_at(place).unit), judge_pair(pair, place), record_at(place).unit
-    size = f"{place[3]} {cell.text} {unit if unit == CHARACTERS else 'points'}" + f" (95% {cell.sub})" * bool(cell.sub)
-    told = [write_p(pair)] if verdict not in (Verdict.NONE, Verdict.FEW) else []
-    return ", ".join([size, f"n {pair.n}", *told]) + f": {verdict}" * bool(verdict)
-
-
-# What the runs, and their metrics, are called.
-
-
-def name_runs(names: Sequence[str]) -> list[str]:
-    """Name runs side by side by their folders, with those above where two are alike, less what all begin with."""
-    paths = [Path(name).parts for name in names]
-    for depth in range(1, max(map(len, paths)) + 1):
-        short = ["/".join(path[-depth:]) for path in paths]
-        if len({*short}) == len({*names}):
-            break
-    words = [one.split("-") for one in short]
-    while min(map(len, words)) > 1 and len({one[0] for one in words}) == 1 < len({*short}):
-        words = [one[1:] for one in words]
-    own = ["-".join(one) for one in words]
-    return own if all(one[:1].isalpha() for one in own) else short
-
-
-def name_places(places: Sequence[Place]) -> dict[Place, str]:
-    """Name scores by what of config and split tells them apart."""
-    config, split = (len({place[at] for place in places}) > 1 for at in range(2))
-    return {place: f"{place[0]}: " * config + f"{place[1]}/" * split + show_key(place[2], place[3]) for place in places}
+    cell, unit = difference_cell(one), CHARACTERS if one.record.unit == CHARACTERS else "points"
+    size = f"{one.place[3]} {cell.text} {unit}" + f" (95% {cell.sub})" * bool(cell.sub)
+    told = [write_p(one)] if one.verdict not in (Verdict.NONE, Verdict.FEW) else []
+    return ", ".join([size, f"n {one.n}", *told]) + f": {one.verdict}" * bool(one.verdict)
 
 
 # Notes.
@@ -156,17 +121,21 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
     """Make the notes of runs compared, in the order in which they are read."""
     runs, profile = comparison.runs, comparison.profile
     heads = [one for one in comparison.differences if one.headline]
-    labels = name_places([one.place for one in heads])
+    labels = name_places(one.place for one in heads)
+    other_profile = next(known for known in PROFILES if known != profile)
+    turned = {(one.run, one.place): one for one in compare(runs[0], runs[1:], other_profile).differences}
     told: list[tuple[str, Note]] = []
     for number, (name, other) in enumerate(zip(called[1:], runs[1:], strict=True), 1):
         own = [one for one in comparison.list_told() if one.run == number]
-        notes = [note for one in own for note in _check_profile(one, profile, name, labels[one.place])]
+        notes: list[Note] = []
+        for one in own:
+            notes += _check_profile(one, turned.get((number, one.place)), other_profile, name, labels[one.place])
         notes += [*_check_length(runs[0], other, own, labels), *_check_missing(comparison, number, called, labels)]
         notes += [Note(NoteCode.SAME_ANSWERS, {"base": called[0]})] * answer_alike(runs[0], other)
         told += [(name, note) for note in notes]
-    pairs = [one.pair for one in heads if one.pair]
+    pairs = [one for one in heads if one.delta is not None]
     shown = [score for one in comparison.differences for score in one.scores if score]
-    apart = any(one.pair and score and one.pair.n != score.n for one in heads for score in one.scores)
+    apart = any(score and one.n != score.n for one in pairs for score in one.scores)
     whole = [[score for score in run.whole(profile) if not score.ran] for run in runs]
     lacking = [score for score in whole[0] if all(score.place in {one.place for one in others} for others in whole)]
     noted = group_notes(told, called[1:])
@@ -176,13 +145,12 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
         *(note for note in noted if note.level is not Level.HEADLINE),
         *note_validity(runs, called),
         note_units(shown, profile),
-        *[Note(NoteCode.CHANGES)] * any(one.changes for one in comparison.differences),
         *[Note(NoteCode.P_RULE, {"kind": "holm"} if len(pairs) > 1 else {})] * bool(pairs),
         *[Note(NoteCode.VALUES_APART)] * apart,
         *check_lacking(lacking),
         *note_lower(dict.fromkeys(one.place[2:] for one in comparison.differences)),
         *note_judges(runs, profile),
-        Note(NoteCode.INTERVALS, {"least": FEW}),
+        INTERVALS,
         Note(NoteCode.TESTS),
     ]
 
@@ -192,27 +160,24 @@ def _check_lead(comparison: Comparison, called: Sequence[str], labels: Mapping[P
     lead = find_lead(comparison.list_told())
     if lead:
         here = sorted((one for one in comparison.differences if one.place == lead), key=_rank)
-        yield from [note_verdict(one, one.pair, called[one.run], labels[lead]) for one in here if one.pair][:_SHOWN]
-    elif few := [one.pair.n for one in comparison.differences if one.pair and has_better(one.place)]:
+        yield from [note_verdict(one, called[one.run], labels[lead]) for one in here if one.delta is not None][:_SHOWN]
+    elif few := [one.n for one in comparison.differences if one.n and has_better(one.place)]:
         yield Note(NoteCode.VERDICT, {"kind": "few", "n": max(few), "least": FEW})
 
 
-def note_verdict(one: Difference, pair: Pair, name: str, label: str) -> Note:
-    """Say what a run is by a pair of a difference, under the profile shown or the other one."""
-    cell, kind = difference_cell(pair, one.record.unit), judge_pair(pair, one.place).name.lower()
-    params = {"name": name, "metric": label, "difference": cell.text, "interval": cell.sub, "p": write_p(pair)}
-    return Note(NoteCode.VERDICT, {"kind": kind, **params, "n": pair.n})
+def note_verdict(one: Difference, name: str, label: str) -> Note:
+    """Say what a run is by a difference."""
+    cell = difference_cell(one)
+    params = {"name": name, "metric": label, "difference": cell.text, "interval": cell.sub, "p": write_p(one)}
+    return Note(NoteCode.VERDICT, {"kind": one.verdict.name.lower(), **params, "n": one.n})
 
 
-def _check_profile(one: Difference, profile: str, name: str, label: str) -> Iterator[Note]:
+def _check_profile(one: Difference, turned: Difference | None, profile: str, name: str, label: str) -> Iterator[Note]:
     """Say by a score that the other profile decides otherwise."""
-    turned = one.turned
-    if one.pair and turned and turned.n >= FEW and replace(turned, p_holm=one.pair.p_holm) != one.pair:
-        verdicts = {one.verdict, judge_pair(turned, one.place)}
+    if turned and turned.n >= FEW and (turned.delta, turned.interval, turned.p) != (one.delta, one.interval, one.p):
+        verdicts = {one.verdict, turned.verdict}
         if len(verdicts) > 1 and verdicts & {Verdict.BETTER, Verdict.WORSE}:
-            other = next(known for known in PROFILES if known != profile)
-            said = note_verdict(one, turned, name, label)
-            yield Note(NoteCode.PROFILE_DISAGREES, {"profile": other, "said": said})
+            yield Note(NoteCode.PROFILE_DISAGREES, {"profile": profile, "said": note_verdict(turned, name, label)})
 
 
 def _check_length(first: Run, second: Run, told: Sequence[Difference], labels: Mapping[Place, str]) -> Iterator[Note]:
@@ -277,13 +242,23 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Run]]]) -> None:
     Raises:
         QuadragError: they are such runs.
     """
-    made = [[result.record for result in results] for _, results in runs]
-    tasks = [[f"{one.benchmark} {one.config} {split}" for one in records for split in one.splits] for records in made]
-    mixed = len({one.benchmark for records in made for one in records}) > 1
-    if mixed or all({*one}.isdisjoint(other) for one, other in combinations(tasks, 2)):
+    if are_apart(runs):
         called = name_runs([name for name, _ in runs])
-        named = "; ".join(f"{name} is {of[0]}" for name, of in zip(called, tasks, strict=True))
+        named = "; ".join(f"{name} is {_list_tasks(parts)[0]}" for name, (_, parts) in zip(called, runs, strict=True))
         raise QuadragError(f"nothing to compare: {named}; name runs of one benchmark with a split in common")
+
+
+def are_apart(runs: Sequence[tuple[str, Sequence[Run]]]) -> bool:
+    """Whether runs are of different benchmarks, or no two of several have a split in common."""
+    tasks = [{*_list_tasks(parts)} for _, parts in runs]
+    mixed = len({result.record.benchmark for _, parts in runs for result in parts}) > 1
+    return len(runs) > 1 and (mixed or all(one.isdisjoint(other) for one, other in combinations(tasks, 2)))
+
+
+def _list_tasks(results: Sequence[Run]) -> list[str]:
+    return [
+        f"{one.benchmark} {one.config} {split}" for result in results for one in [result.record] for split in one.splits
+    ]
 
 
 # The gate.
@@ -316,8 +291,8 @@ def check_gate(
     for comparison in compared:
         for one in find_worse(comparison):
             label, name = f"{one.place[1]}/{show_key(*one.place[2:])}", called[one.run]
-            if one.pair:
-                failed.append(say(note_verdict(one, one.pair, name, label)).rstrip("."))
+            if one.delta is not None:
+                failed.append(say(note_verdict(one, name, label)).rstrip("."))
                 continue
             why = f"{label} of {name} is not compared, {say(explain_missing(one, called, comparison.runs))}"
             if one.reason is not Reason.INVALID:

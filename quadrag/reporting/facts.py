@@ -1,12 +1,22 @@
-"""What a reader must know of runs beside their values: models, data, calls, cost, times."""
+"""What a reader must know of runs beside their values: models, data, calls, cost, times; and what a run will take."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from quadrag.chat.estimate import RULE, Estimate, Stage
 from quadrag.results.run import Run
 from quadrag.stats import spread
+from quadrag.systems.models import JUDGE
+
+from .cells import NOTHING
+from .table import Cell, Row, Table
 
 _ROLES = {"llm": "answers", "entity": "entities"}
+_LENGTHS = (
+    "Answers are taken to be as long as the accepted ones, verdicts as a usual one; a model that writes more, or "
+    "thinks first, costs more. Where --max-tokens bounds a reply, `at most` has it."
+)
+_JUDGED = "Where there are no answers yet a judge is asked this often at most: rules may settle some answers."
 
 
 def list_facts(results: Sequence[Run]) -> list[tuple[str, str]]:
@@ -79,24 +89,69 @@ def _add(spent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return total
 
 
-def tell_calls(results: Sequence[Run]) -> list[str]:
-    """Say how many calls a command made, how many kept replies it used, and what it spent; [] where nobody is asked."""
-    asked = [result for result in results if not result.reused]
-    told = {"calls": describe_calls(asked), "tokens": describe_cost(asked)}
-    return [f"{name}: {text}" for name, text in told.items() if text]
-
-
-def tell_reused(results: Sequence[Run]) -> list[str]:
-    """Say that runs of a command were finished before, so that nothing was asked for them, and of when they are."""
-    runs = [result.record for result in results if result.reused]
-    times = [run.usage.get("llm", {}).get("oldest") or run.started for run in runs]
-    told = f"{len(runs)} of {len(results)} runs were finished before and are shown again"
-    since = show_time(min(filter(None, times), default="an unknown time"))
-    return [f"{told}; their answers are of {since}: --fresh asks anew."] if runs else []
-
-
-def tell_kept(results: Sequence[Run]) -> str:
-    """Say how many answers are kept ones, so that a change of what answered is not in them; "" where none is."""
+def describe_kept(results: Sequence[Run]) -> list[str]:
+    """Say what was not asked again, a line each: runs that were finished before, answers that are kept ones."""
+    kept = []
+    again = [result.record for result in results if result.reused]
+    if again:
+        times = [run.usage.get("llm", {}).get("oldest") or run.started for run in again]
+        since = show_time(min(filter(None, times), default="an unknown time"))
+        part = f"{len(again)} of {len(results)} runs were finished before and are shown again"
+        kept.append(f"{part}; their answers are of {since}: --fresh asks anew.")
     total = _sum_up([result for result in results if not result.reused]).get("llm", {"cached": 0})
-    told = f"{total['cached']} of {total['cached'] + total.get('calls', 0)} answers are kept ones"
-    return f"{told}, from {show_time(total['oldest'])} on; --fresh asks anew." if total["cached"] else ""
+    if total["cached"]:
+        part = f"{total['cached']} of {total['cached'] + total['calls']} answers are kept ones"
+        kept.append(f"{part}, from {show_time(total['oldest'])} on; --fresh asks anew.")
+    return kept
+
+
+# What a run will take of its models, as it is estimated before.
+
+
+def tabulate_estimate(estimate: Estimate, currency: str | None) -> Table:
+    """Make the table of an estimate; `currency` is that of the prices, None where there are none."""
+    stages = estimate.stages
+    rows = {f"{one.name}, {one.model}": [one] for one in stages}
+    rows |= {"all": stages} if len(stages) > 1 else {}
+    lines = [Row(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
+    asked = {one.name for one in stages if one.calls}
+    notes = [
+        "calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies.",
+        f"Tokens are reckoned: {RULE}.",
+        *[_LENGTHS] * bool(asked),
+        *[_JUDGED] * (JUDGE in asked),
+        *estimate.notes,
+        *["No price: --prices FILE names what tokens cost."] * (currency is None),
+    ]
+    columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency is not None else [])]
+    return Table("What it will take; no model was asked", "stage", columns, lines, notes)
+
+
+def _cells(stages: Sequence[Stage], priced: bool) -> list[Cell]:
+    counts = [[getattr(one, name) for one in stages] for name in ("calls", "kept", "prompt_tokens", "reply_tokens")]
+    counts.append([one.most_tokens for one in stages])
+    costs = [[one.cost(n) for one in stages for n in [getattr(one, name)]] for name in ("reply_tokens", "most_tokens")]
+    texts = [(values, ",") for values in counts] + [(values, ".4g") for values in costs if priced]
+    return [Cell(NOTHING if None in values else f"{sum(values):{form}}") for values, form in texts]
+
+
+def describe_estimate(estimate: Estimate) -> dict[str, Any]:
+    """Return an estimate as a program reads it."""
+    stages = []
+    for one in estimate.stages:
+        cost, most = one.cost(one.reply_tokens), one.cost(one.most_tokens)
+        stages.append(
+            {
+                "stage": one.name,
+                "model": one.model,
+                "calls": one.calls,
+                "kept": one.kept,
+                "prompt_tokens": one.prompt_tokens,
+                "completion_tokens": one.reply_tokens,
+                "most_completion_tokens": one.most_tokens,
+                "cost": None if cost is None else float(cost),
+                "most_cost": None if most is None else float(most),
+            }
+        )
+    tokens = dict.fromkeys((one.model for one in estimate.stages), f"reckoned, {RULE}")
+    return {"stages": stages, "tokens": tokens, **({"notes": estimate.notes} if estimate.notes else {})}

@@ -6,16 +6,15 @@ from typing import Any
 
 from quadrag.provenance import join
 from quadrag.results.note import NoteCode
-from quadrag.results.record import RunRecord
 from quadrag.results.run import Run
 from quadrag.results.score import Status
 from quadrag.results.selection import pool_rows
 
 from .cells import count_all, count_both
 from .messages import say, say_invalid
+from .notes import note_validity
 from .replicas import list_reasons
-from .run_notes import note_validity
-from .samples import spread_samples
+from .run_tables import spread_samples
 
 
 def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:
@@ -29,17 +28,18 @@ def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Pa
     Returns:
         ``benchmark``, ``config``, ``name`` (what answered) and ``recipe``, null where runs differ; ``folder``;
         ``valid``, and why not (``invalid``); ``notes``, what stands above a table; what is partial (``stopped``,
-        ``coverage``); whose the data are (``provenance``); what keeps the runs from their recipe's row
-        (``not_replicated``); and ``rows``, a metric over all questions of a split each, before them those over all
-        splits. One that could not be computed says why (``not_run``), one of several samples has their spread.
+        ``coverage``); whose the data are (``provenance``); what keeps the runs from
+        their recipe's row (``not_replicated``); and ``rows``, a metric over all questions of a split each, before them
+        those over all splits. One that could not be computed says why (``not_run``), one of several samples
+        has their spread.
     """
     runs = [result.record for result in results]
 
     def shared(values: Sequence[str | None]) -> str | None:
         return values[0] if len(set(values)) == 1 else None
 
-    several = shared([run.llm for run in runs]) is None
-    reasons = list_reasons(results, profiles[0])
+    several = len({run.llm for run in runs}) > 1
+    reasons = [(name, say(reason)) for name, reason in list_reasons(results, profiles[0])]
     return {
         "benchmark": runs[0].benchmark,
         "config": shared([run.config for run in runs]),
@@ -49,19 +49,16 @@ def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Pa
         "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
         "notes": [say(note) for note in note_validity(results)],
         "stopped": next((say(result.stopped) for result in results if result.stopped), None),
-        "coverage": next((run.coverage for run in runs if run.coverage), None),
+        "coverage": next((str(run.coverage) for run in runs if run.coverage), None),
         "provenance": join(run.whose for run in runs).value,
-        "recipe": shared([_name_recipe(run) for run in runs]),
-        "not_replicated": [
-            f"{name}: {say(reason)}" if len({name for name, _ in reasons}) > 1 else say(reason)
-            for name, reason in reasons
-        ],
+        "recipe": shared([_name_recipe(result) for result in results]),
+        "not_replicated": [f"{name}: {why}" if len({*dict(reasons)}) > 1 else why for name, why in reasons],
         "rows": [row for result in results for row in _rows(result, profiles)],
     }
 
 
-def _name_recipe(run: RunRecord) -> str | None:
-    return run.spec.replica.recipe if run.spec.replica else None
+def _name_recipe(result: Run) -> str | None:
+    return result.record.spec.replica.recipe if result.record.spec.replica else None
 
 
 def _rows(result: Run, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -70,7 +67,7 @@ def _rows(result: Run, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
         spread = spread_samples(result, score)
         yield {
             "name": result.record.llm,
-            "recipe": _name_recipe(result.record),
+            "recipe": _name_recipe(result),
             "retriever": result.record.retriever,
             **{name: getattr(score.key, name) for name in ("config", "split", "metric", "key")},
             **{name: getattr(score, name) for name in ("profile", "value", "interval")},

@@ -1,4 +1,4 @@
-"""The words of notes, heads and labels, by language: the only place with sentences about results.
+"""The words of notes and tables, by language: the only place with sentences about results.
 
 ``messages/LANGUAGE.yaml`` holds under `notes` a sentence for each code of a note, or for each `kind` of it, with its
 params in braces, and under `words` what stands for an English head, label or word; a word that has none stays as it
@@ -7,6 +7,7 @@ is, and so do names. ``{--option}`` in a sentence, or as the value of a param, i
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,13 +15,16 @@ from typing import Any, NamedTuple
 import yaml
 
 from quadrag.results.check import check_failures, explain_item, explain_score
-from quadrag.results.note import Note, NoteCode, group_notes
+from quadrag.results.note import Level, Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
 from quadrag.results.score import Score
+
+from .table import Cell, Row, Table
 
 ENGLISH = "en"
 _FOLDER = Path(__file__).with_name("messages")
 _SHOWN = 4  # names in a list
+_OURS = " (ours)"  # behind a label of a line beside published ones
 _NAMES = ("judge", "model", "name", "label", "labels", "folder", "source", "said", "text", "settings")  # of params
 _SWITCHES = ("fresh", "unscored", "verbose", "wrong")  # of Python's arguments
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
@@ -57,7 +61,9 @@ def say(note: Note, language: str = ENGLISH, python: bool = False) -> str:
     messages = read_messages(language)
     kind = note.params.get("kind")
     sentence = messages.notes[f"{note.code}.{kind}" if kind else note.code]
-    said = sentence.format_map(_Params(note.params, language, python))
+    params = _Params({name: _write_param(name, value, language, python) for name, value in note.params.items()})
+    params.python = python
+    said = sentence.format_map(params)
     if python:  # an option's value may stand behind it
         said = re.sub(r"\b(\w+)\x00(?: ([\w.]+\b))?", _write_argument, said)
     if not note.runs:
@@ -92,39 +98,30 @@ def join_names(names: Sequence[str], language: str = ENGLISH) -> str:
 
 
 class _Params(dict[str, Any]):
-    """The params of a note as they are written in a language."""
+    """The params of a note as they are written in a language; what is not among them is an option."""
 
-    def __init__(self, params: Mapping[str, Any], language: str, python: bool) -> None:
-        super().__init__(
-            {
-                name: value if isinstance(value, str) and name in _NAMES else self._write(value, language, python)
-                for name, value in params.items()
-            }
-        )
-        self._python = python
+    python = False
 
     def __missing__(self, name: str) -> str:
-        if not name.startswith("--"):
-            raise KeyError(name)
-        return _write_option(name, self._python)
+        return _write_option(name, self.python)
 
-    def _write(self, value: Any, language: str, python: bool) -> Any:
-        if isinstance(value, Note):
-            return say(value, language, python)
-        if isinstance(value, Mapping):
-            if ENGLISH in value:  # a text in every language
-                return value[language]
-            signs = read_messages(language).signs
-            counts = [signs["count"].format(name=translate(str(name), language), n=n) for name, n in value.items()]
-            return join_names(counts, language)
-        if isinstance(value, list | tuple):
-            parts = [str(self._write(part, language, python)) for part in value]
-            if value and isinstance(value[0], Note):
-                return read_messages(language).signs["semicolon"].join(parts)
-            return join_names(parts, language)
-        if isinstance(value, str):
-            return _write_option(value, python) if value.startswith("--") else translate(value, language)
+
+def _write_param(name: str, value: Any, language: str, python: bool) -> Any:
+    signs = read_messages(language).signs
+    if isinstance(value, Note):
+        return say(value, language, python)
+    if isinstance(value, Mapping):
+        if ENGLISH in value:  # a text in every language
+            return value[language]
+        counts = [signs["count"].format(name=translate(str(key), language), n=n) for key, n in value.items()]
+        return join_names(counts, language)
+    if isinstance(value, list | tuple):
+        parts = [str(_write_param("", part, language, python)) for part in value]
+        sentences = value and isinstance(value[0], Note)
+        return signs["semicolon"].join(parts) if sentences else join_names(parts, language)
+    if not isinstance(value, str) or name in _NAMES:
         return value
+    return _write_option(value, python) if value.startswith("--") else translate(value, language)
 
 
 def _write_option(option: str, python: bool) -> str:
@@ -142,3 +139,53 @@ def _write_argument(found: re.Match[str]) -> str:
     if value is None:
         return name
     return f"{name}={value}" if value[0].isdigit() else f'{name}="{value}"'
+
+
+# Tables.
+
+
+class Sentence(NamedTuple):
+    """A note as it is read: who needs it, and whether it is about numbers that nobody may use as they are."""
+
+    level: Level
+    text: str
+    loud: bool = False
+
+
+def write_note(note: Note | str, language: str, python: bool = False) -> Sentence:
+    """Return a note in a language; what is no `Note` is for everyone, and English unless it is a word."""
+    if isinstance(note, str):
+        return Sentence(Level.INFO, translate(note, language))
+    loud = note.code in (NoteCode.INVALID, NoteCode.UNRELIABLE) and note.level is Level.WARNING
+    return Sentence(note.level, say(note, language, python), loud)
+
+
+def pick_notes(notes: Sequence[Sentence], *levels: Level) -> list[str]:
+    """Return the texts of notes of some levels."""
+    return [note.text for note in notes if note.level in levels]
+
+
+def translate_table(grid: Table, language: str, python: bool = False) -> Table:
+    """Return a table in a language, whose notes are sentences; `python` says that options in them are arguments."""
+    beside = any(one.kind == "published" for one in grid.rows)  # ours are marked
+
+    def word(text: str) -> str:
+        return "\n".join(line.replace(line.strip(), translate(line.strip(), language)) for line in text.split("\n"))
+
+    def cell(one: Cell) -> Cell:
+        figure = one.figure and one.figure._replace(unit=word(one.figure.unit))
+        return Cell(word(one.text), word(one.sub), figure)
+
+    def line(one: Row) -> Row:
+        name, ours, _ = one.label.partition(_OURS if beside else "\n")
+        label = name + translate(ours, language) if ours == _OURS else word(one.label)
+        return replace(one, label=label, cells=[*map(cell, one.cells)])
+
+    return replace(
+        grid,
+        title=word(grid.title),
+        row_header=word(grid.row_header),
+        columns=[*map(word, grid.columns)],
+        rows=[*map(line, grid.rows)],
+        notes=[write_note(note, language, python) for note in grid.notes],
+    )

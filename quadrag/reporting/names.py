@@ -1,73 +1,68 @@
-"""What runs and their models are called in tables and under them, and whatever is a name among words of ours."""
+"""What runs, their models and their scores are called in tables and under them."""
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from pathlib import Path
 
+from quadrag.metric_record import show_key
 from quadrag.results.record import RunRecord
 from quadrag.results.run import Run
-from quadrag.results.selection import is_whole as is_whole
-from quadrag.results.selection import name_whole as name_whole
+from quadrag.results.score import Place
+from quadrag.spec import NONE
 
-from .paper_tables import load_tables
-
-Text = TypeVar("Text", bound=str)
+from .table import load_tables
 
 
-def name_model(inputs: RunRecord) -> str:
-    """Return the model's name without the folders or the organisation before it, with what served it where told.
-
-    The name that a user gave to a system of one's own stays whole.
-    """
-    if "contract" in inputs.parameters and "://" not in inputs.llm:
-        return inputs.llm
-    names = [name.rstrip("/").rsplit("/", 1)[-1] for name in (inputs.llm, inputs.served_as.get("llm", ""))]
-    return ", served by ".join(filter(None, names))
+def name_model(run: RunRecord) -> str:
+    """Return the model's name without the folders or the organisation before it; a system of one's own stays whole."""
+    own = "contract" in run.parameters and "://" not in run.llm
+    return run.llm if own else run.llm.rstrip("/").rsplit("/", 1)[-1]
 
 
-def number_of(result: Run) -> str:
-    """Return the number behind the system's name that a folder has where a function is measured again, as ``-2``."""
-    stem, _, number = (result.folder.name if result.folder else "").rpartition("-")
-    inputs = result.record
-    again = "contract" in inputs.parameters and stem.endswith(re.sub(r"[^\w.-]", "_", inputs.llm))
-    return f"-{number}" if again and number.isdecimal() else ""
+def name_run(run: RunRecord) -> str:
+    """Name a run by its model, and by its retriever where that is none."""
+    return f"{name_model(run)}, no documents" if run.retriever == NONE else name_model(run)
 
 
-def group_notes(told: Iterable[tuple[str, Text]]) -> list[tuple[Text, list[str]]]:
-    """Return each note once, in order, with the names of those that it is told of."""
-    found: dict[tuple[type[Text], Text], dict[str, None]] = {}
-    for name, note in told:
-        found.setdefault((type(note), note), {})[name] = None
-    return [(note, list(names)) for (_, note), names in found.items()]
+def title_of(result: Run, split: str = "") -> str:
+    """Name what was run, or one split of it, and by what."""
+    what = " ".join(filter(None, (result.record.benchmark, result.record.config, split)))
+    return f"{what}, {name_run(result.record)}"
 
 
 def name_apart(results: Sequence[Run]) -> list[str]:
     """Name runs by the model, the config and the splits that they do not share, or by their folders; one has no name.
 
-    A config is called as the paper calls it, where that has a name for it; a model without the folders or the
-    organisation before it, unless two are then called alike.
+    A config is called as the paper calls it, where that has a name for it.
     """
-    models = name_models(results)
-    ways = [[_name_block(one.record) for one in results], [" ".join(one.record.splits) for one in results]]
-    for parts in ([models, ways[0]], [models, *ways]):
+    runs = [one.record for one in results]
+    models = [name_model(run) for run in runs]
+    if len({*models}) < len({run.llm for run in runs}):
+        models = [run.llm for run in runs]
+    configs = [load_tables(run.benchmark).blocks.get((run.config, run.retriever), run.config) for run in runs]
+    for parts in ([models, configs], [models, configs, [" ".join(run.splits) for run in runs]]):
         differing = [column for column in parts if len({*column}) > 1]
         names = [" ".join(one) for one in zip(*differing, strict=True)] or [""] * len(results)
-        if len(results) == 1 or len({*names}) == len(names):
+        if len({*names}) == len(names):
             return names
-    folders = [one.folder.name if one.folder else one.record.config for one in results]
-    return [f"{model} {name}" for model, name in zip(models, folders, strict=True)] if len({*models}) > 1 else folders
+    return [one.folder.name if one.folder else one.record.config for one in results]
 
 
-def name_models(results: Sequence[Run]) -> list[str]:
-    """Name the model of each run, without folders or the organisation before it, unless two are then called alike."""
-    models = [one.record.llm for one in results]
-    short = [
-        model if "contract" in one.record.parameters else model.rstrip("/").rsplit("/", 1)[-1]
-        for model, one in zip(models, results, strict=True)
-    ]
-    return short if len({*short}) == len({*models}) else models
+def name_runs(names: Sequence[str]) -> list[str]:
+    """Name runs side by side by their folders, with those above where two are alike, less what all begin with."""
+    paths = [Path(name).parts for name in names]
+    for depth in range(1, max(map(len, paths)) + 1):
+        short = ["/".join(path[-depth:]) for path in paths]
+        if len({*short}) == len({*names}):
+            break
+    words = [one.split("-") for one in short]
+    while min(map(len, words)) > 1 and len({one[0] for one in words}) == 1 < len({*short}):
+        words = [one[1:] for one in words]
+    own = ["-".join(one) for one in words]
+    return own if all(one[:1].isalpha() for one in own) else short
 
 
-def _name_block(run: RunRecord) -> str:
-    config = run.config
-    return load_tables(run.benchmark).blocks.get((config, run.retriever), config)
+def name_places(places: Iterable[Place]) -> dict[Place, str]:
+    """Name scores by what of config and split tells them apart."""
+    every = [*places]
+    config, split = (len({place[at] for place in every}) > 1 for at in range(2))
+    return {place: f"{place[0]}: " * config + f"{place[1]}/" * split + show_key(place[2], place[3]) for place in every}

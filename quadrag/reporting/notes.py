@@ -1,18 +1,57 @@
-"""Notes on the values of a table: their units, and why they differ between the profiles."""
+"""The notes under a table: what is to be known of its runs and values, and of the papers' rows beside them."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
 
+from quadrag.benchmark import load
 from quadrag.metric_record import metric_record
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import PROFILES
+from quadrag.prompts import are_own
+from quadrag.provenance import Provenance
+from quadrag.results.check import check_context, check_validity
+from quadrag.results.note import Note, NoteCode, group_notes
+from quadrag.results.record import RunRecord
+from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import Score, Status
+from quadrag.spec import EXTRACTIVE, RAG, UNKNOWN
 
 from .cells import CHARACTERS, FEW
-from .table import Row
+from .names import name_apart
+from .published import Published, find_beside
+from .replicas import note_recipe
+from .table import Row, load_tables
 
 SHOWN = 0.0005  # a difference of rates that tables show
 INTERVALS = Note(NoteCode.INTERVALS, {"least": FEW})
+
+
+# Of runs.
+
+
+def note_validity(results: Sequence[Run], names: Sequence[str] = ()) -> list[Note]:
+    """Say without what the numbers of runs would mislead; `names` are theirs, told apart where there are none."""
+    names = names or name_apart(results)
+    checked = zip(names, map(check_validity, results), strict=True)
+    return group_notes(((name, note) for name, notes in checked for note in notes), names)
+
+
+def note_ours(results: Sequence[Run], scores: Sequence[Sequence[Score]], profile: str = PROFILES[0]) -> list[Note]:
+    """Say all of our values in a table of one benchmark; `scores` are those shown of each run."""
+    names, runs = name_apart(results), [result.record for result in results]
+    context = [
+        (name, note)
+        for name, result, own in zip(names, results, scores, strict=True)
+        for note in (*check_context(result, own, profile), *note_recipe(result.record))
+    ]
+    return [
+        *note_validity(results, names),
+        note_units([score for own in scores for score in own], profile),
+        INTERVALS,
+        *group_notes(context, names),
+        *note_beside(runs),
+    ]
+
+
+# Of values.
 
 
 def note_units(scores: Iterable[Score], profile: str) -> Note:
@@ -27,33 +66,96 @@ def note_lower(keys: Iterable[tuple[str, str]]) -> list[Note]:
     return [Note(NoteCode.LOWER_BETTER, {"keys": [*lower]})] if lower else []
 
 
-def explain_lines(lines: Iterable[Row], scores: Iterable[Score]) -> list[Note]:
-    """Say why values differ between the profiles, where a line shows the second one."""
-    if not any(line.label.strip() == PROFILES[1] for line in lines):
-        return []
-    pairs: dict[Hashable, list[Score]] = {}
-    for score in scores:
-        if score.ran and score.status is not Status.INVALID:
-            pairs.setdefault((score.of, score.key, score.slice), []).append(score)
-    return explain_profiles(pair for pair in pairs.values() if len(pair) == len(PROFILES))
-
-
-def explain_profiles(pairs: Iterable[Sequence[Score]]) -> list[Note]:
-    """Say why values differ between the two profiles, each reason once; pairs are of one value by both.
+def explain_profiles(lines: Iterable[Row], scores: Iterable[Score]) -> list[Note]:
+    """Say why values differ between the profiles, each reason once, where a line shows the second one.
 
     Where what both could score is worth the same, it is what failed that moved the value.
     """
+    if not any(line.label.strip() == PROFILES[1] for line in lines):
+        return []
+    pairs: dict[Hashable, dict[str, Score]] = {}
+    for score in scores:
+        if score.ran and score.status is not Status.INVALID and score.value is not None:
+            pairs.setdefault((score.of, score.key, score.slice), {})[score.profile] = score
     notes = []
-    for pair in pairs:
-        official, corrected = sorted(pair, key=lambda score: PROFILES.index(score.profile))
-        low, high = official.value, corrected.value
-        if low is None or high is None or abs(high - low) < SHOWN:
+    for official, corrected in ([pair[one] for one in PROFILES] for pair in pairs.values() if len(pair) > 1):
+        gain, record = (corrected.value or 0) - (official.value or 0), official.record
+        ours, theirs = official.over_scored, corrected.over_scored
+        alike = ours is not None and theirs is not None and math.isclose(ours, theirs, abs_tol=1e-9)
+        if abs(gain) < SHOWN or alike:
             continue
-        record, ours, theirs = official.record, official.over_scored, corrected.over_scored
-        if ours is not None and theirs is not None and math.isclose(ours, theirs, abs_tol=1e-9):
-            continue
-        if record.folded and (high > low or not record.differs):
+        if record.folded and (gain > 0 or not record.differs):
             notes.append(Note(NoteCode.PROFILE_DIFFERS, {"kind": "folded"}))
         elif record.differs:
             notes.append(Note(NoteCode.PROFILE_DIFFERS, {"why": official.prose(record.differs)}))
     return [note for at, note in enumerate(notes) if note not in notes[:at]]
+
+
+# Of the papers' rows: where they come from, and what sets ours apart from them.
+
+
+def note_paper(benchmark: str, rows: Sequence[Published]) -> list[Note]:
+    """Say where printed numbers come from, of which row if of one, under which conditions, and which are doubtful."""
+    if not rows:
+        return []
+    tables = dict.fromkeys(row.table for row in rows)
+    varies = load_tables(benchmark).varies
+    named = {row.setting_of(varies[row.table]) for row in rows if row.table in varies}
+    source = {"paper": load(benchmark).paper, "tables": [*tables]}
+    source |= {"kind": "row", "row": named.pop()} if len(tables) == len(named) == 1 else {}
+    conditions = [*dict.fromkeys(part for row in rows for part in row.conditions.split("; "))]
+    doubtful = [
+        Note(
+            NoteCode.DOUBTFUL_PRINT,
+            {"model": row.model, "what": row.language or row.key, "printed": row.printed, "why": row.doubt},
+        )
+        for row in rows
+        if row.doubtful
+    ]
+    return [Note(NoteCode.PUBLISHED_SOURCE, source), *doubtful, Note(NoteCode.CONDITIONS, {"conditions": conditions})]
+
+
+def note_beside(runs: Sequence[RunRecord]) -> list[Note]:
+    """Say why no printed row stands beside answers of which nobody said how their passages were found.
+
+    Where one does, say whose prompts the answers are by, and of a file's that nobody knows.
+    """
+    real = [run for run in runs if run.whose.comparable]  # beside the sample and own data stands none anyway
+    beside = [run for run in real if find_beside(run)]
+    notes = []
+    if any(run.retriever == UNKNOWN and run not in beside for run in real):
+        notes.append(Note(NoteCode.UNSAID, {"kind": "retriever"}))
+    if any(run.command[1:2] == ["score"] and not run.log for run in beside):
+        notes.append(Note(NoteCode.UNSAID, {"kind": "prompts"}))
+    if any(map(_has_our_prompts, beside)):
+        notes.append(Note(NoteCode.OTHER_PROMPTS))
+    if any(run.whose is Provenance.UNVERIFIED for run in beside):
+        notes.append(Note(NoteCode.UNVERIFIED))
+    return notes
+
+
+def _has_our_prompts(run: RunRecord) -> bool:
+    """Whether a model was asked with quadrag's prompts, and not by a recipe, which says so itself."""
+    by_model = run.command[1:2] == ["run"] and run.llm != EXTRACTIVE and run.retriever != RAG
+    own = are_own(run.benchmark, run.prompts) or run.retriever == load(run.benchmark).handed_over
+    return by_model and not (run.spec.replica or own)
+
+
+def note_corpus(runs: Sequence[RunRecord]) -> list[Note]:
+    """Say where ours searched another corpus than the printed rows beside them, as with the gold documents in it."""
+    added = dict.fromkeys(
+        f"{name}={value}"
+        for run in runs
+        for name in load(run.benchmark).corpus_options
+        if (value := _find_added(run, name))
+    )
+    return [Note(NoteCode.OTHER_CORPUS, {"options": [*added]})] if added else []
+
+
+def _find_added(run: RunRecord, option: str) -> str:
+    """Return of which split an option put gold documents into a run's corpus, or a system of one's own found any."""
+    gave = run.service or {}
+    found = gave.get("by") == "id" or (gave.get("by") == "text" and gave.get("gold"))
+    if run.retrieval is None:
+        return "+".join(run.splits) if found else ""
+    return str(run.options.get(option) or "")

@@ -20,7 +20,7 @@ from quadrag.results.record import RunRecord
 from quadrag.retrieval.search import RETRIEVERS
 from quadrag.spec import RAG, UNKNOWN
 
-from .cells import RATE
+from .table import RATE
 
 
 class Published(NamedTuple):
@@ -148,7 +148,7 @@ def _convert(mapping: dict[tuple[str, str, str], dict[str, str]], lines: Iterato
         setting = dict(pair.split("=", 1) for pair in row["setting"].split(";"))
         setting |= {"task": row["task"], "split": row["split"].partition("_")[0]}
         if "generator" in setting:
-            # OmniEval names a retriever by its embedding.
+            # This paper names a retriever by its embedding.
             named = setting["retriever"]
             setting |= {"llm": setting["generator"], "embedding": named}
             setting["retriever"] = "none" if named == "none" else "dense"

@@ -10,8 +10,8 @@ from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES
 from quadrag.stats import NOT_APPLICABLE
 
-from .comparison import name_runs
 from .messages import ENGLISH, read_messages, say, translate
+from .names import name_runs
 from .questions import (
     ItemFilter,
     QuestionInfo,
@@ -120,16 +120,14 @@ def _write_question(sides: Sides, metrics: Sequence[str], options: DisplayOption
 
 
 def _list_values(info: QuestionInfo, metrics: Sequence[str], options: DisplayOptions) -> Iterator[tuple[str, str]]:
-    """Yield what metrics say of an answer, each with its names: those that say the same together."""
+    """Yield what metrics say of an answer, each with its name."""
     labels, reasons = name_together(info.values), info.explain(options.language)
     lacking = [name for name in reasons if {*(info.values[name].get("reason") or {}).values()} - {NOT_APPLICABLE}]
     names = [*metrics, *(info.values if options.verbose else lacking)]
-    said: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for name in names if name in info.values):
         values = {profile: show_value(name, info.values[name].get(profile)) for profile in PROFILES}
         text = by_profile(values, options.language)
         if name in reasons:
             why = Note(NoteCode.SHOWN, {"kind": "value", "value": text, "why": reasons[name]})
             text = say(why, options.language)
-        said.setdefault(text, []).append(labels[name])
-    yield from ((", ".join(names), text) for text, names in said.items())
+        yield labels[name], text

@@ -22,8 +22,8 @@ from quadrag.results.run import PROFILES, Run, own_profile
 from quadrag.results.score import Status, record_of
 from quadrag.results.selection import pick_headlines
 from quadrag.run import retrieve
+from quadrag.run.finished import digest_each
 from quadrag.run.folder import RETRIEVED, VERDICTS
-from quadrag.run.questions import digest_each
 from quadrag.scoring.served import match_gold, read_gold
 from quadrag.spec import RAG
 from quadrag.stats import NOT_APPLICABLE
@@ -32,8 +32,6 @@ from quadrag.systems.own import as_served
 from .cells import format_value
 from .messages import ENGLISH, say_item, translate
 
-BY_RULE = "decided by rule, without the judge"
-
 
 class ItemFilter(NamedTuple):
     """Which items of a run are meant: those to which all that is given applies."""
@@ -41,7 +39,7 @@ class ItemFilter(NamedTuple):
     ident: str | None = None  # the id of a question
     wrong: bool = False  # whose value of a metric is not the best one, the worst first
     unscored: bool = False  # without a value of some metric that applies to them, what failed first
-    metric: str | None = None  # what says that one is wrong, as ``rouge_l``; that of `find_metric` when None
+    metric: str | None = None  # what says that one is wrong; that of `find_metric` when None
     split: str | None = None
     profile: str | None = None  # whose values say so; the run's own when None
 
@@ -71,7 +69,7 @@ class QuestionInfo:
             answered = self.answer is not None
             texts = {of: say_item(name, why, self.record, answered, language) for of, why in reasons}
             if all(is_ruled(entry, of) for of in PROFILES):
-                said[name] = translate(BY_RULE, language)
+                said[name] = translate("decided by rule, without the judge", language)
             elif texts:
                 said[name] = by_profile({of: translate(text, language) for of, text in texts.items()}, language)
         return said
@@ -241,21 +239,19 @@ def order_metrics(runs: Sequence[Sequence[RunReader]]) -> list[str]:
     unfit = find_unfit(runs)
 
     def lacks(name: str) -> tuple[bool, ...]:
-        scored = all(any(pair != (None, None) for _, pair in _pair_profiles(run, name)) for run in runs)
-        alike = len(runs) > 1 and name in headlines and _is_alike(runs, name)
-        return name in unfit, not scored, record_of(name).direction == "none", name not in headlines, alike
+        base, *others = ([*_list_values(run, name)] for run in runs)
+        unscored = any(all(pair == (None, None) for _, pair in pairs) for pairs in (base, *others))
+        known = dict(base)
+        alike = all(pair == known.get(place, pair) for pairs in others for place, pair in pairs)
+        alike = alike and name in headlines and bool(others)
+        return name in unfit, unscored, record_of(name).direction == "none", name not in headlines, alike
 
     return sorted(names, key=lacks)
 
 
-def _pair_profiles(run: Sequence[RunReader], name: str) -> Iterator[tuple[tuple[Any, ...], tuple[Any, Any]]]:
+def _list_values(run: Sequence[RunReader], name: str) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     for row in (row for reader in run for row in reader.items if row.get(name)):
-        yield (*_key(row), row["sample"]), (row[name].get(PROFILES[0]), row[name].get(PROFILES[1]))
-
-
-def _is_alike(runs: Sequence[Sequence[RunReader]], name: str) -> bool:
-    base, *others = (dict(_pair_profiles(run, name)) for run in runs)
-    return all(pair == base.get(place, pair) for other in others for place, pair in other.items())
+        yield (*_key(row), row["sample"]), tuple(row[name].get(profile) for profile in PROFILES)
 
 
 def find_unfit(runs: Sequence[Sequence[RunReader]]) -> set[str]:
@@ -275,13 +271,11 @@ def find_metric(runs: Sequence[Sequence[RunReader]], wanted: str | None) -> tupl
     Raises:
         QuadragError: no metric has the name.
     """
-    names = order_metrics(runs)
-    called = name_together(names)
-    for name in names:
-        if wanted in (None, called[name]) or is_called(str(wanted), *name.split(".", 1)):
-            record = record_of(name)
-            higher = record.direction != "lower"
-            return name, 1 if higher else -1, record.range[1 if higher else 0]
+    called = name_together(order_metrics(runs))
+    for name, label in called.items():
+        if wanted in (None, label) or is_called(str(wanted), *name.split(".", 1)):
+            higher, ends = record_of(name).direction != "lower", record_of(name).range
+            return name, 1 if higher else -1, ends[1 if higher else 0]
     raise unknown_name("metric", str(wanted), dict.fromkeys(called.values()))
 
 
@@ -303,25 +297,26 @@ def note_gold(question: Question, passages: Sequence[Passage], documents: Sequen
     Where a question has no gold documents, its accepted answers are looked for as whole words. `documents` are those
     that the passages are of, None where that is not known. There is no note where no gold is known, or nothing tells.
     """
-    relevant, parts = {*question.relevant}, _list_sought(question)
+    relevant, parts = {*question.relevant}, _list_parts(question)
+    if not (relevant or parts):
+        return None
     if not passages:
-        return Note(NoteCode.GOLD, {"kind": "none"}) if relevant or parts else None
+        return Note(NoteCode.GOLD, {"kind": "none"})
     if relevant:
-        held, sought, how = [{name} & relevant for name in documents or ()], len(relevant), "documents"
+        each, count, how = [{name} & relevant for name in documents or ()], len(relevant), "documents"
     else:
         from quadrag.audit import match_golds
 
         texts = (f"{passage.title} {passage.text}" for passage in passages)
-        each = [match_golds(text, parts, question.language) for text in texts]
-        held = [{str(at) for at, part in enumerate(row) if part} for row in each]
-        sought, how = len(parts), "words"
-    places = [str(place) for place, has in enumerate(held, 1) if has]
-    if not (held and (relevant or parts)):
+        rows = [match_golds(text, parts, question.language) for text in texts]
+        each, count, how = [{str(at) for at, part in enumerate(row) if part} for row in rows], len(parts), "words"
+    if not each:
         return None
+    places = [str(place) for place, has in enumerate(each, 1) if has]
     if not places:
         return Note(NoteCode.GOLD, {"kind": f"nowhere_{how}", "count": len(passages)})
-    lacking = sought - len({part for has in held for part in has})
-    missed = Note(NoteCode.GOLD, {"kind": f"missed_{how}", "count": lacking, "total": sought})
+    lacking = count - len({part for has in each for part in has})
+    missed = Note(NoteCode.GOLD, {"kind": f"missed_{how}", "count": lacking, "total": count})
     return Note(NoteCode.GOLD, {"kind": f"found_{how}", "places": places, "missed": missed if lacking else ""})
 
 
@@ -329,31 +324,21 @@ def place_gold(question: Question, text: str) -> list[tuple[int, int]]:
     """Return where in a text the gold stands, where `note_gold` looks for it by words: begins and ends, in order."""
     from quadrag.audit import locate_golds
 
-    return locate_golds(text, _list_sought(question), question.language)
+    return locate_golds(text, _list_parts(question), question.language)
 
 
-def _list_sought(question: Question) -> list[list[str]]:
+def _list_parts(question: Question) -> list[list[str]]:
     """Return the parts that are looked for by words, each with the ways to say it; [] where there are documents."""
     from quadrag.audit import gold_parts
 
     return gold_parts([] if question.relevant else load(question.benchmark).matchable_answers(question.references))
 
 
-class Wanted(NamedTuple):
-    """The phrase that an answer is to hold, the metric that looks for it, and whether another one wants the gold."""
-
-    metric: str
-    phrase: str
-    gold: bool
-
-
-def find_phrase(metrics: Iterable[str], language: str) -> Wanted | None:
-    """Find the phrase that an answer is to hold by a metric of which more is better; None where there is none."""
-    better = {name: record for name in metrics if (record := record_of(name)).direction == "higher"}
-    gold = any(not key.phrase and not key.words for key in better.values())  # `words`: a judge in place of the phrase
-    return next(
-        (Wanted(name, key.phrase[language], gold) for name, key in better.items() if language in key.phrase), None
-    )
+def find_phrase(metrics: Iterable[str], language: str) -> tuple[str, bool] | None:
+    """Find the phrase that an answer is to hold by a metric of which more is better, and whether others want gold."""
+    better = [record for name in metrics if (record := record_of(name)).direction == "higher"]
+    gold = any(not key.phrase and not key.words for key in better)  # `words`: a judge in place of the phrase
+    return next(((key.phrase[language], gold) for key in better if language in key.phrase), None)
 
 
 def spell_gold(references: Any) -> list[str]:

@@ -14,46 +14,24 @@ from quadrag.benchmark import load
 from quadrag.data.card_facts import card_facts
 from quadrag.prompts import are_own
 from quadrag.provenance import Provenance
-from quadrag.results.note import Level, Note, NoteCode, group_notes
+from quadrag.results.note import Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES, Run
 from quadrag.spec import Replica
 
 from .table import Row, Table
 
-_RECIPE = re.compile(r"\w+-table\w+?-(.+)")  # whose last part is a row of the table
-_FEW = 3  # recipes each of which is told of in a line under a table
 _REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
 
 
-def _is_same(printed: str, ours: str) -> bool:
-    """Whether two lists of models are the same, but for letter case, hyphens, and who publishes a model."""
-
-    def fold(names: str) -> list[str]:
-        return [name.rpartition("/")[2].casefold().replace("_", "-") for name in names.split(", ")]
-
-    return fold(printed) == fold(ours)
-
-
-def note_recipes(runs: Sequence[RunRecord]) -> list[Note]:
-    """Say which rows the recipes of runs are of, which model was asked and with whose prompts; of many as a detail."""
-    recipes = {run.spec.replica.recipe for run in runs if run.spec.replica}
-    level = {"level": Level.DETAIL} if len(recipes) > _FEW else {}
-    notes = []
-    for run in runs:
-        if replica := run.spec.replica:
-            row = _name_row(replica) + (f" ({replica.model})" if replica.model else "")
-            asked = {"recipe": replica.recipe, "row": row, "model": run.llm, "prompts": _name_owner([run])}
-            note = Note(NoteCode.RECIPE, {**asked, **level})
-            notes += [note] if note not in notes else []
-    return notes
+# The rows in tables.
 
 
 def find_row(runs: Iterable[RunRecord], labels: Sequence[str]) -> str:
     """Find the printed row, among those with labels, that a recipe of the runs is of; "" where none is."""
     replicas = [run.spec.replica for run in runs if run.spec.replica]
-    return next((label for label in labels if any(_is_row(label.strip(), replica) for replica in replicas)), "")
+    return next((label for label in labels if any(_is_row(label, replica) for replica in replicas)), "")
 
 
 def place_lines(printed: Sequence[Row], ours: Sequence[tuple[str, Sequence[Row]]]) -> list[Row]:
@@ -72,7 +50,7 @@ def mark_replicas(grid: Table, results: Sequence[Run], profile: str) -> Table:
     replicas = [replica for result in results if (replica := result.record.spec.replica)]
 
     def mark(line: Row) -> str:
-        of = (one for one in replicas if line.kind == "published" and _is_row(line.label.strip(), one))
+        of = (one for one in replicas if line.kind == "published" and _is_row(line.label, one))
         return next((_ROW if reasons[one.recipe] else _REPLICATED for one in of), "")
 
     marks = [mark(line) for line in grid.rows]
@@ -83,8 +61,26 @@ def mark_replicas(grid: Table, results: Sequence[Run], profile: str) -> Table:
     return replace(grid, rows=lines, notes=[*notes, *grid.notes])
 
 
-def _name_owner(inputs: Iterable[RunRecord]) -> str:
-    return "the user's own" if all(are_own(one.benchmark, one.prompts) for one in inputs) else "ours"
+def _is_row(label: str, replica: Replica) -> bool:
+    """Whether a line is of a recipe's row: it is named by it, or, where a row has a language, the recipe is by it."""
+    named, words = replica.row.split(), re.split("[, ]+", label.strip())
+    return bool(named) and (replica.recipe.endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
+
+
+# Notes.
+
+
+def note_recipe(run: RunRecord) -> list[Note]:
+    """Say which row the recipe of a run is of, which model was asked and with whose prompts."""
+    if (replica := run.spec.replica) is None:
+        return []
+    row = replica.row + (f" ({replica.model})" if replica.model else "")
+    asked = {"recipe": replica.recipe, "row": row, "model": run.llm, "prompts": _name_owner([run])}
+    return [Note(NoteCode.RECIPE, asked)]
+
+
+def _name_owner(runs: Iterable[RunRecord]) -> str:
+    return "the user's own" if all(are_own(one.benchmark, one.prompts) for one in runs) else "ours"
 
 
 def note_replicas(results: Sequence[Run], profile: str, alone: bool = False) -> list[Note]:
@@ -105,22 +101,7 @@ def list_reasons(results: Sequence[Run], profile: str) -> list[tuple[str, Note]]
     return [(name, reason) for name, why in _judge_recipes(results, profile).items() for reason in why]
 
 
-def head_replaced(run: RunRecord) -> str:
-    """Return what heads the tables of runs with replaced settings; "" of others."""
-    replica = run.spec.replica
-    return "".join(f"{name} replaced: " for name in replica.replaced).capitalize() if replica else ""
-
-
-def _name_row(replica: Replica) -> str:
-    """Name a printed row as its recipe does; where the user named the recipe, by what it says of the row."""
-    own = _RECIPE.fullmatch(replica.recipe)
-    return own[1] if own else replica.row
-
-
-def _is_row(label: str, replica: Replica) -> bool:
-    """Whether a line is of a recipe's row: it is named by it, or, where a row has a language, the recipe is by it."""
-    named, words = replica.row.split(), re.split("[, ]+", label)
-    return bool(named) and (replica.recipe.endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
+# What a recipe fixes, and a run is not.
 
 
 def _judge_recipes(results: Sequence[Run], profile: str, alone: bool = False) -> dict[str, list[Note]]:
@@ -133,10 +114,12 @@ def _judge_recipes(results: Sequence[Run], profile: str, alone: bool = False) ->
 
 
 def _list_departures(results: Sequence[Run], profile: str, alone: bool) -> list[Note]:
-    reasons = [reason for result in results for reason in _depart(result.record)]
-    runs = replica.runs if (replica := results[0].record.spec.replica) else len(results)
-    if len(results) < runs and not alone:
-        reasons.append(_reason("runs", done=len(results), total=runs))
+    replicas = [replica for result in results if (replica := result.record.spec.replica)]
+    reasons = [
+        reason for result, replica in zip(results, replicas, strict=True) for reason in _depart(result.record, replica)
+    ]
+    if len(results) < replicas[0].runs and not alone:
+        reasons.append(_reason("runs", done=len(results), total=replicas[0].runs))
     asked, whole, about = _count_questions(results)
     if asked < whole * (_ABOUT if about else 1):
         reasons.append(_reason("about" if about else "questions", done=f"{asked:,}", total=f"{whole:,}"))
@@ -149,22 +132,21 @@ def _reason(kind: str, **params: Any) -> Note:
     return Note(NoteCode.NOT_REPLICATED, {"kind": kind, **params})
 
 
-def _depart(run: RunRecord) -> Iterator[Note]:
+def _depart(run: RunRecord, replica: Replica) -> Iterator[Note]:
     """Yield in what one run is not what its recipe fixes, less its questions."""
-    replica = run.spec.replica
-    assert replica is not None
-    served = [run.llm, *filter(None, [run.served_as.get("llm")])]
-    if replica.model and not all(_is_same(replica.model, name) for name in served):
-        yield _reason("model", own=served, row=replica.model)
-    if replica.entity_model and run.found.get("entities"):
+    served = run.served_as
+    models = [("model", replica.model, run.llm, served.get("llm"))]
+    if run.found.get("entities"):
         finder = run.entity["model"] if run.entity else "none"
-        names = [finder, *filter(None, [run.served_as.get("entity")])]
-        if not all(_is_same(replica.entity_model, name) for name in names):
-            yield _reason("entity_model", own=names, row=replica.entity_model)
+        models.append(("entity_model", replica.entity_model, finder, served.get("entity")))
+    for kind, row, *names in models:
+        own = [name for name in names if name]
+        if row and any(_fold(name) != _fold(row) for name in own):
+            yield _reason(kind, own=own, row=row)
     for name, said in replica.replaced.items():
         yield _reason("setting", name=name, own=(run.retrieval or {}).get(name), row=said)
-    for name, (own, said) in replica.changed.items():
-        yield _reason("setting", name=name, own=own, row="none" if said is None else said)
+    for name, (changed, said) in replica.changed.items():
+        yield _reason("setting", name=name, own=changed, row="none" if said is None else said)
     if refused := [name for name in replica.sent if name not in run.sent]:
         yield _reason("refused", fields=refused)
     if run.given:
@@ -179,6 +161,11 @@ def _depart(run: RunRecord) -> Iterator[Note]:
         yield _reason("invalid")
 
 
+def _fold(names: str) -> list[str]:
+    """Return a list of models less letter case, kinds of hyphens, and who publishes a model."""
+    return [name.rpartition("/")[2].casefold().replace("_", "-") for name in names.split(", ")]
+
+
 def _count_questions(results: Sequence[Run]) -> tuple[int, int, bool]:
     """Count the questions that runs answered, each once, and those of the authors' splits; whether it is about so many.
 
@@ -191,14 +178,14 @@ def _count_questions(results: Sequence[Run]) -> tuple[int, int, bool]:
         known = [facts.find_rows(run.config, split) if facts else None for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})
         numbers = [rows.number for rows in known if rows and rows.number]
-        whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked
+        whole = sum(numbers) if len(numbers) == len(known) else coverage.total if coverage else asked
         own = asked, whole, any(rows.about for rows in known if rows)
         counts[run.config] = min(own, counts.get(run.config, own))
     done, totals, about = zip(*counts.values(), strict=True)
     return sum(done), sum(totals), any(about)
 
 
-def _list_splits(inputs: RunRecord) -> list[str]:
+def _list_splits(run: RunRecord) -> list[str]:
     """List the splits that the paper's rows are on."""
-    default = load(inputs.benchmark).default_split
-    return [default] if default else list(catalogue.config(inputs.benchmark, inputs.config).splits)
+    default = load(run.benchmark).default_split
+    return [default] if default else list(catalogue.config(run.benchmark, run.config).splits)

@@ -1,14 +1,14 @@
 """The settings of a recipe beside those of the printed row that it makes again, and why they differ.
 
-What the papers did is in ``settings.csv`` of a benchmark's room, a line for a setting: the tables and rows that it is
-true of (numbers and patterns, parted by blanks; of several lines the first that fits counts), what is said there, and
-the reason why ours may differ. What is said ends in its source: [P] the paper, [C] the authors' code, [M] measured on
-their files, [3P] third parties; a dash is silence. ``{top_k}`` is what the printed row itself says, as `published.csv`
-has it. Ours are what the specs of a recipe's runs say; of what these leave to a server nothing stands.
+What the papers did is in ``settings.csv`` beside a benchmark's record, a line a setting: the tables and rows that it
+is true of (patterns, parted by blanks; of several lines the first that fits counts), what is said there, and the reason
+why ours may differ. What is said ends in its source: [P] the paper, [C] the authors' code, [M] measured on their files,
+[3P] third parties; a dash is silence. ``{top_k}`` is what the printed row itself says. Ours are what the specs of a
+recipe's runs say; of what these leave to a server nothing stands.
 """
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, NamedTuple
@@ -20,9 +20,7 @@ from quadrag.errors import QuadragError
 from quadrag.run.plan import plan_recipe, read_recipe
 from quadrag.spec import Chat, RunSpec
 
-from .cells import NOTHING
-from .table import Cell, Row, Table
-from .text import print_tables
+from .table import NOTHING, Cell, Row, Table
 
 _SOURCES = "[P] the paper, [C] the authors' code, [M] measured, [3P] third parties, – silent"
 
@@ -50,7 +48,9 @@ def compare_settings(recipe: str) -> list[Setting]:
         settings = find_settings(content["benchmark"], name, content["published"])
     except (KeyError, TypeError, AttributeError):
         raise QuadragError(f"the recipe {name} names no printed row; expected its table under published") from None
-    ours = _list_ours(recipe)
+    address = {"llm": "http://HOST/v1"}  # stands for the user's; nothing is asked
+    specs = plan_recipe(recipe, {"system": address, "entity_model": address, "data_dir": SAMPLE})
+    ours = _collect(pair for spec in specs for pair in _flatten(spec).items())
     return [setting._replace(ours=ours.get(setting.name, "")) for setting in settings]
 
 
@@ -58,41 +58,35 @@ def find_settings(benchmark: str, recipe: str, published: Mapping[str, Any]) -> 
     """Find what is said of a printed row, in the order of the file; `published` is what tells it from others."""
     named = {name: str(value) for name, value in published.items()}
     table = named.pop("table")
-    printed: dict[str, dict[str, None]] = {}
-    for line in _read(benchmark, "published.csv"):
-        setting = dict(pair.split("=", 1) for pair in line["setting"].split(";"))
-        if line["table"] == table and named.items() <= setting.items():
-            for name, value in setting.items():
-                printed.setdefault(name, {})[value] = None
-    values = {name: ", ".join(several) for name, several in printed.items()}
+    printed = [
+        dict(pair.split("=", 1) for pair in line["setting"].split(";"))
+        for line in _read(benchmark, "published.csv")
+        if line["table"] == table
+    ]
+    values = _collect(pair for setting in printed if named.items() <= setting.items() for pair in setting.items())
     row = recipe.removeprefix(f"{benchmark}-table{table}-")
     settings: dict[str, Setting] = {}
     for line in _read(benchmark, "settings.csv"):
-        name = line["setting"]
-        if _fits(table, line["table"]) and _fits(row, line["row"]) and name not in settings:
-            settings[name] = Setting(name, line["paper"].format_map(values), "", line["why"])
+        fits = (any(fnmatchcase(of, one) for one in line[at].split()) for at, of in (("table", table), ("row", row)))
+        if line["setting"] not in settings and all(fits):
+            said = Setting(line["setting"], line["paper"].format_map(values), "", line["why"])
+            settings[said.name] = said
     return list(settings.values())
 
 
-def _fits(name: str, patterns: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns.split())
+def _collect(pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    """Return the values of each setting, several as a list; what is not said is left out."""
+    values: dict[str, dict[str, None]] = {}
+    for name, value in pairs:
+        if value not in (None, ""):
+            values.setdefault(name, {})[str(value)] = None
+    return {name: ", ".join(several) for name, several in values.items()}
 
 
 @cache
 def _read(benchmark: str, file: str) -> list[dict[str, str]]:
     with (catalogue.plugin_folder(benchmark) / file).open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
-
-
-def _list_ours(recipe: str) -> dict[str, str]:
-    """Return what the specs of a recipe's runs say, by setting; several values are listed."""
-    address = {"llm": "http://HOST/v1"}  # stands for the user's; nothing is asked
-    values: dict[str, dict[str, None]] = {}
-    for spec in plan_recipe(recipe, {"system": address, "entity_model": address, "data_dir": SAMPLE}):
-        for setting, value in _flatten(spec).items():
-            if value not in (None, ""):
-                values.setdefault(setting, {})[str(value)] = None
-    return {setting: ", ".join(several) for setting, several in values.items()}
 
 
 def _flatten(spec: RunSpec) -> dict[str, Any]:
@@ -131,14 +125,17 @@ def describe_settings(recipes: Sequence[str]) -> dict[str, Any]:
     return described
 
 
-def print_settings(recipes: Sequence[str]) -> None:
-    """Print the settings of recipes: all of the first, and of each other in what it differs from that."""
-    first: list[Setting] = []
-    for recipe in recipes:
-        name, content = read_recipe(recipe)
-        settings = [setting for setting in compare_settings(recipe) if setting not in first]
-        row = ", ".join(f"{key} {value}" for key, value in content["published"].items())
-        title = f"{name}: {load(content['benchmark']).paper}, {row}" + ", as the first but for" * bool(first)
-        lines = [Row(one.name, [Cell(f"{one.paper} | {one.ours or NOTHING}", one.why)]) for one in settings]
-        print_tables([Table(title, "setting", ["the paper's | ours, and why they differ"], lines, [_SOURCES])])
+def tabulate_settings(recipes: Sequence[str]) -> list[Table]:
+    """Make the tables of the settings of recipes: all of the first, and of each other in what it differs from that."""
+    tables: list[Table] = []
+    first: list[dict[str, str]] = []
+    for name, one in describe_settings(recipes).items():
+        settings = [setting for setting in one["settings"] if setting not in first]
+        row = ", ".join(f"{key} {value}" for key, value in one["published"].items())
+        title = f"{name}: {one['paper']}, {row}" + ", as the first but for" * bool(first)
+        rows = [
+            Row(said["name"], [Cell(f"{said['paper']} | {said['ours'] or NOTHING}", said["why"])]) for said in settings
+        ]
+        tables.append(Table(title, "setting", ["the paper's | ours, and why they differ"], rows, [_SOURCES]))
         first = first or settings
+    return tables

@@ -1,19 +1,24 @@
-"""A table as data: cells, lines, notes of a kind each."""
+"""A table as data: cells, lines, notes of a kind each; and what a benchmark says of its paper's tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from quadrag import catalogue
+
+if TYPE_CHECKING:
+    from quadrag.results.run import Run
+    from quadrag.results.score import Score
 
 Chart = Literal["", "points", "curves", "heat", "forest"]
 NOTHING = "–"  # in the place of a value
-COUNT = "  n"  # the label of a line of how many items the values above it are over
+RATE, CHARACTERS = "rate", "characters"  # units of values
 
 
 class Figure(NamedTuple):
-    """The number behind a cell, in the unit in which it is shown, as a chart takes it.
+    """The number behind a cell, in the unit in which it is shown, as a chart takes it; `unit` "" is characters.
 
-    `sure` says of a difference whether it is more than chance, as the mark of its cell does; `unit` is what it is in,
-    "" characters; `lower` says of a value that less is better.
+    `sure` says of a difference whether it is more than chance, as the mark of its cell does.
     """
 
     value: float
@@ -21,7 +26,6 @@ class Figure(NamedTuple):
     n: int | None = None
     sure: bool = False
     unit: str = ""
-    lower: bool = False
 
 
 @dataclass(slots=True)
@@ -45,7 +49,7 @@ class Row:
 
 @dataclass(slots=True)
 class Table:
-    """A table: a column's first line names its group where it has two.
+    """A table: a column's first line names its group where it has two. `notes` are `Note`s, or plain sentences.
 
     `chart` says how its figures are drawn; "" not at all:
 
@@ -53,8 +57,6 @@ class Table:
     - ``curves``: along the numbers in the columns' heads, a curve a line;
     - ``heat``: a matrix;
     - ``forest``: differences with their intervals.
-
-    `notes` are `Note`s, or plain sentences for everyone. `names` are longer heads, for charts.
     """
 
     title: str
@@ -63,4 +65,33 @@ class Table:
     rows: list[Row]
     notes: list[Any] = field(default_factory=list)
     chart: Chart = ""
-    names: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperTables:
+    """What a benchmark says of its tables.
+
+    Attributes:
+        tabulate: makes the paper's tables, the printed rows with ours beside them, of runs with scores over all items;
+            of the profiles the first is shown, the second where it differs. Raises QuadragError.
+        matrices: makes the matrices of a run from its scores, slices among them; [] where there are no cells. Further
+            arguments: its title, the profile, ``en`` or ``zh`` labels, whether for every metric or the main one alone.
+        systems: makes the tables of one run as a whole system, rated by people or timed; [] where it was neither. A
+            further argument: the profiles.
+        blocks: what the paper calls runs of a config and a retriever, in its order.
+        varies: by a table of the paper the setting that tells its rows apart, where it is not the model.
+        mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
+    """
+
+    tabulate: "Callable[[Sequence[Run], Sequence[str]], list[Table]] | None" = None
+    matrices: "Callable[[Sequence[Score], str, str, str, bool], list[Table]]" = lambda *_: []
+    systems: "Callable[[Run, Sequence[str]], list[Table]]" = lambda *_: []
+    blocks: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    varies: Mapping[str, str] = field(default_factory=dict)
+    mixing: bool = False
+
+
+def load_tables(benchmark: str) -> PaperTables:
+    """Return what a benchmark says of its tables: nothing, where no ``tables.py`` lies beside its record."""
+    tables = catalogue.module_beside(benchmark, "tables")
+    return tables.TABLES if tables else PaperTables()

@@ -10,13 +10,11 @@ from typing import IO, Any
 from quadrag.printing import is_terminal, wrap, write
 from quadrag.results.note import Level
 
-from .language import pick_notes, translate_table
-from .messages import ENGLISH
-from .table import COUNT, NOTHING, Cell, Row, Table
+from .messages import ENGLISH, pick_notes, translate_table
+from .table import Cell, Table
 
 _WIDTH = 80  # columns of a narrow terminal
 _LABEL = 20  # columns, to which a wider label may be broken
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!↑↓]*)")
 _WORDS = re.compile(r"[^\W\d_]{3,}.* ")  # of a cell that may be broken at blanks
 _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
 
@@ -45,33 +43,24 @@ def print_tables(
 def to_text(grid: Table, verbose: bool = False, styled: bool = False) -> str:
     """Return a translated table as text, with a line's end before and behind; `styled` as a terminal shows it."""
     from rich.console import Console
+    from rich.text import Text
 
     canvas = io.StringIO()
     # In a notebook too it is text: the library would make a display of its own of every line.
     console = Console(file=canvas, force_terminal=styled or None, highlight=False, force_jupyter=False)
-    console.width = max(console.width, _WIDTH)
-    _draw(console, grid, verbose)
-    return _BLANKS.sub(r"\1", canvas.getvalue())
-
-
-def _draw(console: Any, grid: Table, verbose: bool) -> None:
-    from rich.text import Text
-
+    width = console.width = max(console.width, _WIDTH)
     console.print()
-    above = pick_notes(grid.notes, Level.HEADLINE)
-    blocks = ["\n".join(wrapped) for block in ("\n".join(above), grid.title) if (wrapped := _wrap(block, console))]
-    if blocks:
-        console.print(Text("\n\n".join(blocks), style="bold"))
+    above = [*pick_notes(grid.notes, Level.HEADLINE), *(["", grid.title] if grid.title else [])]
+    lines = [part for text in above for line in text.split("\n") for part in wrap(line, width) or [""]]
+    if lines:
+        console.print(Text("\n".join(lines).strip("\n"), style="bold"))
     for text in pick_notes(grid.notes, Level.WARNING):
-        console.print(Text(_mark(text, "!", console.width)))
-    for at, table in enumerate(_fit_width(console.width, join_counts(grid))):
+        console.print(Text(_mark(text, "!", width)))
+    for at, table in enumerate(_fit_width(width, grid)):
         console.print(*[""] * bool(at), table, sep="\n")
     for text in pick_notes(grid.notes, Level.INFO, *[Level.DETAIL] * verbose):
-        console.print(Text(_mark(text, "-", console.width), style="dim"))
-
-
-def _wrap(block: str, console: Any) -> list[str]:
-    return [part for line in block.splitlines() for part in wrap(line, console.width)]
+        console.print(Text(_mark(text, "-", width), style="dim"))
+    return _BLANKS.sub(r"\1", canvas.getvalue())
 
 
 def _mark(note: str, sign: str, width: int) -> str:
@@ -79,53 +68,24 @@ def _mark(note: str, sign: str, width: int) -> str:
     return f"{sign} " + "\n  ".join(wrap(note, width - 2))
 
 
-def join_counts(grid: Table) -> Table:
-    """Put a count that is the same in its whole line under the label above, beside the intervals."""
-    lines: list[Row] = []
-    for line in grid.rows:
-        counts = {cell.text for cell in line.cells} - {NOTHING}
-        if line.label == COUNT and len(counts) == 1 and lines and any(cell.sub for cell in lines[-1].cells):
-            lines[-1] = replace(lines[-1], label=f"{lines[-1].label}\n{COUNT} {counts.pop()}")
-        else:
-            lines.append(line)
-    return replace(grid, rows=lines)
-
-
-def align_cells(grid: Table) -> list[list[Cell]]:
-    """Return the cells of a table line by line, with blanks behind numbers so that points stand under points.
-
-    Of whole numbers only the papers' stand with the others: ours are counts.
-    """
-    cells = [list(line.cells) for line in grid.rows]
-    for at in range(len(grid.columns)):
-        found = [(row, _NUMBER.fullmatch(line.cells[at].text)) for row, line in enumerate(grid.rows)]
-        numbers = [(row, one) for row, one in found if one and (one[1] or grid.rows[row].kind == "published")]
-        behind = {row: len((one[1] or "") + one[2]) for row, one in numbers}
-        for row, width in behind.items():
-            cell = cells[row][at]
-            cells[row][at] = Cell(cell.text + " " * (max(behind.values()) - width), cell.sub)
-    return cells
-
-
 def _fit_width(width: int, grid: Table) -> Iterator[Any]:
     """Make a table that the width holds, with broken heads, labels and words, or several, each of some columns."""
     heads = [head.replace("_", "_\n", 1) if len(head) > 13 and "\n" not in head else head for head in grid.columns]
-    columns = [[cells[at] for cells in align_cells(grid)] for at in range(len(heads))]
-    wide = [_widest(head) > _measure("", cells)[0] for head, cells in zip(heads, columns, strict=True)]
-    parts = [re.sub(r" +|(?<=[-_])(?=\w)", "\n", head.strip(" ")) for head in heads]
-    broken = [part if is_wide else head for head, part, is_wide in zip(heads, parts, wide, strict=True)]
+    columns = [[line.cells[at] for line in grid.rows] for at in range(len(heads))]
+    broken = [
+        re.sub(r" +|(?<=[-_])(?=\w)", "\n", head.strip(" ")) if _widest(head) > _measure("", cells)[0] else head
+        for head, cells in zip(heads, columns, strict=True)
+    ]
+    label = min(_LABEL, max((_widest(line.label) for line in grid.rows), default=0))
     for names, gap in ((heads, 2), (broken, 2), (broken, 1)):
         sizes = [_measure(head, cells) for head, cells in zip(names, columns, strict=True)]
-        label = min(_LABEL, max((_widest(line.label) for line in grid.rows), default=0))
-        if label + sum(least + gap for least, _ in sizes) <= width:
-            break
-    else:
-        if len(heads) > 1:
-            for part in (slice((len(heads) + 1) // 2), slice((len(heads) + 1) // 2, None)):
-                lines = [replace(line, cells=line.cells[part]) for line in grid.rows]
-                yield from _fit_width(width, replace(grid, columns=grid.columns[part], rows=lines))
+        if label + sum(least + gap for least, _ in sizes) <= width or (gap == 1 and len(heads) == 1):
+            yield _lay_out(grid, names, [least == most for least, most in sizes], gap)
             return
-    yield _lay_out(grid, names, columns, [least == most for least, most in sizes], gap)
+    half = (len(heads) + 1) // 2
+    for part in (slice(half), slice(half, None)):
+        lines = [replace(line, cells=line.cells[part]) for line in grid.rows]
+        yield from _fit_width(width, replace(grid, columns=grid.columns[part], rows=lines))
 
 
 def _measure(head: str, cells: Sequence[Cell]) -> tuple[int, int]:
@@ -143,9 +103,7 @@ def _widest(text: str) -> int:
     return max(map(cell_len, text.split("\n")))
 
 
-def _lay_out(
-    grid: Table, heads: Sequence[str], columns: Sequence[Sequence[Cell]], whole: Sequence[bool], gap: int
-) -> Any:
+def _lay_out(grid: Table, heads: Sequence[str], whole: Sequence[bool], gap: int) -> Any:
     from rich import box
     from rich.align import Align
     from rich.table import Table as Drawn
@@ -154,26 +112,13 @@ def _lay_out(
     table = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap - 1, 0, 0), show_edge=False)
     table.add_column(Align.left(Text(grid.row_header), vertical="bottom"), overflow="fold")
     for head, is_whole in zip(heads, whole, strict=True):
-        table.add_column(Align.right(Text(head, justify="right"), vertical="bottom"), no_wrap=is_whole, overflow="fold")
-    pushed = []
-    for head, cells, is_whole in zip(heads, columns, whole, strict=True):
-        width = _measure(head, cells)[1] if is_whole else 0
-        pushed.append([Cell(_push(cell.text, width), _push(cell.sub, width)) for cell in cells])
-    for row, line in enumerate(grid.rows):
+        name = Align.right(Text(head, justify="right"), vertical="bottom")
+        table.add_column(name, justify="right" if is_whole else "left", no_wrap=is_whole, overflow="fold")
+    for line in grid.rows:
         if line.rule:
             table.add_section()
-        texts = [_text(column[row]) for column in pushed]
+        texts = [
+            Text(cell.text).append(f"\n{cell.sub}", style="dim") if cell.sub else Text(cell.text) for cell in line.cells
+        ]
         table.add_row(Text(line.label), *texts, style="dim" if line.kind == "published" else "")
     return table
-
-
-def _push(text: str, width: int) -> str:
-    """Push a text to its column's right end: the library would take blanks behind a number away."""
-    return " " * (width - _widest(text)) + text if text else ""
-
-
-def _text(cell: Cell) -> Any:
-    from rich.text import Text
-
-    text = Text(cell.text)
-    return text.append(f"\n{cell.sub}", style="dim") if cell.sub else text

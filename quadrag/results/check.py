@@ -54,8 +54,7 @@ def check_validity(result: Run) -> list[Note]:
     notes += _check_parts(result)
     notes += check_failures(run)
     notes += [_of_judge(note, result) for note in notes_of(run, NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)]
-    notes += [*_check_texts(result), *_check_passages(run)]
-    return [*notes, *[Note(NoteCode.MATCHED_BY_IDS)] * run.by_ids]
+    return [*notes, *_check_texts(result), *_check_passages(run)]
 
 
 def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[0]) -> list[Note]:
@@ -75,12 +74,10 @@ def _check_parts(result: Run) -> Iterator[Note]:
     if result.stopped and not run.dead_judge:
         yield Note(NoteCode.PARTIAL, {"kind": "stopped", "why": result.stopped})
     if run.coverage:
-        done, total = run.coverage.split(" of ")
-        kind = "limit" if run.limit else "answers"
-        yield Note(NoteCode.PARTIAL, {"kind": kind, "limit": run.limit, "done": done, "total": total})
+        kind = "limit" if run.spec.limit else "answers"
+        yield Note(NoteCode.PARTIAL, {"kind": kind, "limit": run.spec.limit, **run.coverage._asdict()})
     for part in dict.fromkeys(part for record in result.parts or [run] for part in record.held):
-        done, total = part.split(" of ")
-        yield Note(NoteCode.PARTIAL, {"kind": "files", "done": done, "total": total})
+        yield Note(NoteCode.PARTIAL, {"kind": "files", **part._asdict()})
 
 
 def is_part(run: RunRecord) -> bool:
@@ -153,7 +150,7 @@ def _check_texts(result: Run) -> Iterator[Note]:
             yield Note(NoteCode.EMPTY_ANSWERS, {"kind": "extractive"})
         return
     empty = len(places.pop("", ()))
-    if empty > 1 and empty >= _LITTLE * total and not run.count_short("empty"):  # a model's have failed
+    if empty > 1 and empty >= _LITTLE * total and "empty" not in run.short.values():  # a model's have failed
         own = "contract" in run.parameters or "llm" not in run.services
         yield Note(NoteCode.EMPTY_ANSWERS, {"kind": "own" if own else "model", "count": empty, "total": total})
     for text, questions in places.items():
@@ -209,8 +206,8 @@ def list_settings(run: RunRecord) -> list[str]:
     # What a search made of an option stands for it: windows that are named in tokens may be in characters.
     parts += [f"{name} {value}" for name, value in {**searched, **run.options, **searched}.items()]
     parts += [] if served else [f"{name} {value}" for name, value in run.sent.items() if name != "contract"]
-    parts += [f"limit {run.limit}"] * bool(run.limit)
-    parts += [f"samples {run.samples}"] * (run.samples > 1)
+    parts += [f"limit {run.spec.limit}"] * bool(run.spec.limit)
+    parts += [f"samples {run.spec.samples}"] * (run.spec.samples > 1)
     parts += ["own prompts"] * bool(are_own(run.benchmark, run.prompts) and not served)
     parts += [f"judge {run.judge}"] if run.judge else []
     return parts + [f"{role} served by {name}" for role, name in run.served_as.items() if role != "llm"]

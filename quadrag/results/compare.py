@@ -14,16 +14,24 @@ from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
 
 from quadrag.metric_record import KeyRecord, find_verdict, metric_record
-from quadrag.stats import Interval, Item, Pair, holm, paired_difference, share_difference, wilson
-from quadrag.stats.items import choose_fill
+from quadrag.stats import (
+    Interval,
+    Item,
+    Pair,
+    choose_fill,
+    detectable,
+    holm,
+    paired_difference,
+    share_difference,
+    wilson,
+)
 
-from .items import items_of
+from .items import counts, items_of, stratify
 from .note import NoteCode, keys_of
 from .record import RunRecord
 from .run import PROFILES, Asked, Run
 from .score import Place, Score, Status, find_by_phrase
 from .selection import WEIGHTED, average_samples, name_question, name_whole, pick_headlines, pool_rows
-from .strata import counts, stratify
 
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 FEW = 5  # questions, below which a difference has no interval and no verdict
@@ -71,17 +79,21 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a run differs by from the first one, by one score."""
+    """What a run differs by from the first one, by one score, on the questions that both have."""
 
     run: int  # its place among all runs
     place: Place
     headline: bool
     scores: tuple[Score | None, Score | None]  # of the first run, and of this one
     values: tuple[float | None, float | None]
-    pair: Pair | None = None
-    turned: Pair | None = None  # of a headline: under the other profile
+    delta: float | None = None  # None: the runs are not compared by it
+    interval: Interval | None = None
+    n: int = 0  # questions
+    p: float = 1.0
+    p_holm: float | None = None  # adjusted for its family; None where that says nothing
+    spread: float = 0.0  # the standard deviation of a question's difference
     changes: Changes | None = None  # None also where neither end is the better one
-    reason: Reason | None = None  # why there is no pair
+    reason: Reason | None = None  # why they are not compared
     about: tuple[bool, bool] = NOBODY  # which of the two runs the reason is about
     splits: int = 0  # over how many together
 
@@ -91,9 +103,29 @@ class Difference:
         return record_at(self.place)
 
     @property
+    def decisive(self) -> float:
+        """The p that a verdict goes by."""
+        return self.p if self.p_holm is None else self.p_holm
+
+    @property
+    def detectable(self) -> float:
+        """The smallest true difference that as many questions show to a test at 5% in four of five cases."""
+        return detectable(self.spread, self.n)
+
+    @property
     def verdict(self) -> Verdict:
-        """What the run is by it."""
-        return judge_pair(self.pair, self.place) if self.pair else Verdict.NONE
+        """What the run is by it.
+
+        All are equal where no question differs, which of a few questions proves nothing; where as many are better as
+        are worse nothing is decided.
+        """
+        if self.delta is None or not has_better(self.place):
+            return Verdict.NONE
+        if self.n < FEW:
+            return Verdict.FEW
+        if self.decisive < ALPHA:
+            return Verdict.BETTER if (self.delta > 0) != (self.record.direction == "lower") else Verdict.WORSE
+        return Verdict.UNDECIDED if self.spread or self.delta else Verdict.EQUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +183,6 @@ def has_better(place: Place) -> bool:
     return record_at(place).direction != "none"
 
 
-def judge_pair(pair: Pair, place: Place) -> Verdict:
-    """Return what the second run is by a difference.
-
-    All are equal where no question differs, which of a few questions proves nothing; where as many are better as are
-    worse nothing is decided.
-    """
-    if not has_better(place):
-        return Verdict.NONE
-    if pair.n < FEW:
-        return Verdict.FEW
-    if pair.decisive < ALPHA:
-        return Verdict.BETTER if (pair.difference > 0) != (record_at(place).direction == "lower") else Verdict.WORSE
-    return Verdict.UNDECIDED if pair.spread or pair.difference else Verdict.EQUAL
-
-
 def compare(base: Run, others: Sequence[Run], profile: str = PROFILES[0], every: bool = False) -> Comparison:
     """Compare runs with a first one.
 
@@ -185,19 +202,16 @@ def compare(base: Run, others: Sequence[Run], profile: str = PROFILES[0], every:
 
 
 class _Paired(NamedTuple):
-    """The pairs of a family under a profile, p adjusted, and what the questions of each count as."""
+    """The pairs of a family, p adjusted, and what the questions of each count as."""
 
-    pairs: Mapping[At, Pair]
+    pairs: Mapping[At, tuple[Pair, float | None]]
     values: Mapping[At, Values]
 
 
 def _compare_family(runs: Sequence[Run], places: Sequence[Place], profile: str, headline: bool) -> list[Difference]:
     """Compare runs with the first one by some scores; of several splits what is over all of them stands first."""
-    turned = next(name for name in PROFILES if name != profile)
-    shown = _pair_family(runs, places, profile)
-    other = _pair_family(runs, places, turned, shown) if headline else shown
-    whole = _find_whole(runs[0], places)
-    overall = _pool_family(runs, whole, shown), _pool_family(runs, whole, other)
+    shown, whole = _pair_family(runs, places, profile), _find_whole(runs[0], places)
+    overall = _pool_family(runs, whole, shown)
     parts = {place for here in whole.values() for place in here}
     rows = []
     for result in runs:
@@ -207,9 +221,9 @@ def _compare_family(runs: Sequence[Run], places: Sequence[Place], profile: str, 
     found: list[Difference] = []
     for number in range(1, len(runs)):
         two, known = (runs[0], runs[number]), (rows[0], rows[number])
-        each = {place: _describe(two, known, (number, place), (shown, other), headline) for place in places}
+        each = {place: _describe(two, known, (number, place), shown, headline) for place in places}
         for place, here in whole.items():
-            lacking = [each[part] for part in here if each[part].pair is None]
+            lacking = [each[part] for part in here if each[part].delta is None]
             if all(part.reason is not Reason.ONLY_ONE for part in lacking):
                 one = replace(_describe(two, known, (number, place), overall, headline), splits=len(here))
                 found.append(replace(one, reason=lacking[0].reason, about=lacking[0].about) if lacking else one)
@@ -218,32 +232,29 @@ def _compare_family(runs: Sequence[Run], places: Sequence[Place], profile: str, 
 
 
 def _describe(
-    two: Two,
-    rows: tuple[Mapping[Place, Score], Mapping[Place, Score]],
-    at: At,
-    paired: tuple[_Paired, _Paired],
-    headline: bool,
+    two: Two, rows: tuple[Mapping[Place, Score], Mapping[Place, Score]], at: At, paired: _Paired, headline: bool
 ) -> Difference:
-    """Say all of a difference, under the profile shown and the other one, or why there is none."""
+    """Say all of a difference, or why there is none."""
     number, place = at
     ours, theirs = (one.get(place) for one in rows)
     if _rest_apart(two, place):  # what a phrase finds stands beside nothing that a judge found
         ours = None if place in find_by_phrase(two[0].scores) else ours
         theirs = None if place in find_by_phrase(two[1].scores) else theirs
     first, second = (None if row is None else row.value for row in (ours, theirs))
-    one = Difference(number, place, headline, (ours, theirs), (first, second), paired[0].pairs.get(at))
-    if one.pair is None:
+    one = Difference(number, place, headline, (ours, theirs), (first, second))
+    if at not in paired.pairs:
         reason, about = _find_reason(two, place, one.scores)
         return replace(one, reason=reason, about=about)
 
-    sides, changes = paired[0].values[at], None
+    sides, changes, (pair, p_holm) = paired.values[at], None, paired.pairs[at]
     if has_better(place):
         gained = gains_of(sides, place).values()
         better, worse = sum(gain > 0 for gain in gained), sum(gain < 0 for gain in gained)
         changes = Changes(better, worse, len(gained) - better - worse)
     # What rests on doubtful verdicts has no value of its own over all splits.
     first, second = (fmean(side.values()) if own is None else own for side, own in zip(sides, one.values, strict=True))
-    return replace(one, values=(first, second), turned=paired[1].pairs.get(at), changes=changes)
+    one = replace(one, values=(first, second), changes=changes, p_holm=p_holm)
+    return replace(one, delta=pair.difference, interval=pair.interval, n=pair.n, p=pair.p, spread=pair.spread)
 
 
 def _find_reason(
@@ -349,17 +360,14 @@ class _Sides(NamedTuple):
     worst: float  # of an unscored item
 
 
-def _pair_family(runs: Sequence[Run], places: Sequence[Place], profile: str, known: _Paired | None = None) -> _Paired:
-    """Pair runs with the first one by some scores; pairs `known` by the other profile serve where all counts alike."""
+def _pair_family(runs: Sequence[Run], places: Sequence[Place], profile: str) -> _Paired:
     pairs: dict[At, Pair | None] = {}
     values: dict[At, Values] = {}
     for number, second in enumerate(runs[1:], 1):
         for place in places:
             if sides := _find_sides((runs[0], second), place, profile):
-                at = number, place
-                values[at] = sides.values
-                alike = known is not None and known.values.get(at) == sides.values  # the tests of a pair take long
-                pairs[at] = known.pairs.get(at) if known and alike else _pair(sides, place, profile)
+                values[number, place] = sides.values
+                pairs[number, place] = _pair(sides, place, profile)
     return _adjust(pairs, values, lambda at: (at[0], at[1][3].endswith(WEIGHTED)))
 
 
@@ -414,8 +422,7 @@ def _adjust(pairs: Mapping[At, Pair | None], values: Mapping[At, Values], kind_o
     for at, found in shapes.items():
         largest[found] = max(known[at].p, largest.get(found, 0.0))
     adjusted = dict(zip(largest, holm(list(largest.values())), strict=True))
-    told = {at: replace(pair, p_holm=adjusted[shapes[at]] if at in shapes else None) for at, pair in known.items()}
-    return _Paired(told, values)
+    return _Paired({at: (pair, adjusted.get(shapes.get(at))) for at, pair in known.items()}, values)
 
 
 def _shape(gains: Mapping[Any, float]) -> Hashable:

@@ -1,14 +1,15 @@
 """Lines of ``items.jsonl``: what a score takes of them, and what people are shown of them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from quadrag.benchmark import Stratum
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key
 from quadrag.stats import NOT_APPLICABLE, Item, summarise
-from quadrag.stats.items import choose_fill, counted
+from quadrag.stats.means import choose_fill, counted
 
 from .record import RunRecord
 from .run import PROFILES, Run
@@ -45,6 +46,32 @@ def tally(items: Sequence[Item]) -> Counts:
     without = reasons.pop(NOT_APPLICABLE, 0)
     scored = len(items) - without - reasons.total()
     return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
+
+
+def counts(item: Item, profile: str) -> bool:
+    """Whether an item has a say in a mean."""
+    return item.value is not None or (profile == "corrected" and item.reason != NOT_APPLICABLE)
+
+
+def stratify(
+    items: Sequence[Item], strata: Mapping[Any, Stratum], profile: str
+) -> tuple[list[list[Item]], list[float]]:
+    """Put items into the strata of their questions, with each stratum's weight in the mean.
+
+    That is the mean over domains of the weighted mean over a domain's types, of those in which an item counts.
+    """
+    groups: dict[Stratum, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[strata[item.question]].append(item)
+    there = [stratum for stratum in sorted(groups) if any(counts(item, profile) for item in groups[stratum])]
+    totals: dict[str, float] = defaultdict(float)
+    for stratum in there:
+        totals[stratum.domain] += stratum.weight
+    domains = sum(1 for total in totals.values() if total)
+    weights = [
+        stratum.weight / totals[stratum.domain] / domains if totals[stratum.domain] else 0.0 for stratum in there
+    ]
+    return [groups[stratum] for stratum in there], weights
 
 
 def exclude(result: Run, questions: Collection[Key]) -> Run:
@@ -90,7 +117,7 @@ def is_ruled(entry: Mapping[str, Any], profile: str) -> bool:
 
 
 def is_by_rule(metric: str, key: str) -> bool:
-    """Whether a rule alone decides a value of a metric that asks a judge for others, as truthfulness's `missing`."""
+    """Whether a rule alone decides a value of a metric that asks a judge for others."""
     record = metric_record(metric)
     judged = "judge" not in record.needs and any(other.needs == "judge" for other in record.keys.values())
     return judged and not record.key(key).needs and not record.key(key).among

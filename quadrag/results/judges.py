@@ -25,38 +25,33 @@ _SOME, _FAR = 10, 0.5  # verdicts, and how far their mean is from what words say
 REFUSED, FAR = "refused", "far"
 
 Verdicts: TypeAlias = Sequence[float | str | None]  # of answers; None where nothing was said
-Said: TypeAlias = Mapping[str, Verdicts]  # by one metric, by score: ``truthfulness.accuracy``
+Said: TypeAlias = Mapping[str, Verdicts]  # by one metric, by score
 
 
 def read_verdicts(lines: Lines, name: str) -> list[float | str | None]:
-    """Read a metric's verdicts from its items: by `corrected`, but where a rule decides by that profile alone."""
+    """Read a metric's verdicts from its items: by `corrected`, but where a rule decides by that profile alone.
+
+    A verdict is a value or, where a judge may say so, that a key does not apply; else None.
+    """
+    may = None in record_of(name).grades.values()
     found: list[float | str | None] = []
     for line in lines:
         entry = line.get(name, {})
         asked = [profile for profile in PROFILES if profile in entry and profile not in entry.get("ruled", ())]
-        reasons = entry.get("reason", {})
-        found.append(read_verdict(name, reasons.get(asked[-1], entry[asked[-1]])) if asked else None)
+        reading = entry.get("reason", {}).get(asked[-1], entry[asked[-1]]) if asked else None
+        found.append(None if isinstance(reading, str) and not (may and reading == NOT_APPLICABLE) else reading)
     return found
-
-
-def read_verdict(name: str, reading: float | str | None) -> float | str | None:
-    """Return what a judge said: a value or, where it may say that a key does not apply, that; else None."""
-    may = None in record_of(name).grades.values()
-    return None if isinstance(reading, str) and not (may and reading == NOT_APPLICABLE) else reading
 
 
 def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
     """Note what is odd of a judge's verdicts, metric by metric, on answers whose items are given."""
     notes = []
     if alike := find_alike(said):
-        # Where others on its panel tell answers apart, so does the mean.
-        marked = [name for each in alike for name in each if len({*read_verdicts(lines, name)} - {None}) == 1]
-        notes.append(note_constant(judge, alike, marked))
+        notes.append(note_constant(judge, alike, [name for each in alike for name in each]))
     for each in said:
         for name, verdicts in each.items():
             if doubt := _find_doubt(name, verdicts, lines):
-                params = {"judge": judge, "score": name, **doubt, "keys": [*each]}
-                notes.append(Note(NoteCode.JUDGE_DOUBTFUL, params))
+                notes.append(Note(NoteCode.JUDGE_DOUBTFUL, {"judge": judge, "score": name, **doubt, "keys": [*each]}))
     return notes
 
 
@@ -83,10 +78,10 @@ def _find_doubt(name: str, verdicts: Verdicts, lines: Lines) -> dict[str, Any] |
     heard = [(verdict, line) for verdict, line in zip(verdicts, lines, strict=True) if verdict is not None]
     by_words = {words: [line.get(words, {}).get(PROFILES[0]) for _, line in heard] for words in record.words}
     wrong = record.range[0] or 0.0
-    held = [verdict for (verdict, _), *own in zip(heard, *by_words.values(), strict=True) if 1 in own]
-    refused = held.count(wrong)
-    if refused >= max(_LEAST if refused == len(held) else _TO_CHECK, _OFTEN * len(held)):
-        return {"doubt": REFUSED, "verdict": wrong, "n": refused, "of": len(held)}
+    right = [verdict for (verdict, _), *own in zip(heard, *by_words.values(), strict=True) if 1 in own]
+    refused = right.count(wrong)
+    if refused >= max(_LEAST if refused == len(right) else _TO_CHECK, _OFTEN * len(right)):
+        return {"doubt": REFUSED, "verdict": wrong, "n": refused, "of": len(right)}
 
     numbers = [verdict for verdict, _ in heard if not isinstance(verdict, str)]
     known = {words: values for words, own in by_words.items() if (values := [v for v in own if v is not None])}
@@ -94,7 +89,7 @@ def _find_doubt(name: str, verdicts: Verdicts, lines: Lines) -> dict[str, Any] |
         return None
     gaps = {words: abs(fmean(numbers) - fmean(values)) for words, values in known.items()}
     words = min(gaps, key=gaps.__getitem__)
-    # Other words than those that are sought may mean the same, and a grade says more: a judge sees it.
+    # Other words than those asked for may mean the same, and a grade says more: a judge sees it.
     if gaps[words] < _FAR or record_of(words).phrase or not {*known[words]} <= {0, 1}:
         return None
     ((verdict, n),) = Counter(numbers).most_common(1)

@@ -63,7 +63,6 @@ class NoteCode(StrEnum):
     EMPTY_ANSWERS = "empty_answers", Level.WARNING
     SAME_ANSWER = "same_answer", Level.WARNING
     RETRIEVAL_UNMEASURED = "retrieval_unmeasured", Level.WARNING
-    MATCHED_BY_IDS = "matched_by_ids", Level.WARNING
     OTHER_PROFILE = "other_profile"
     UNITS = "units"
     UNDER_VALUES = "under_values"
@@ -105,14 +104,12 @@ class NoteCode(StrEnum):
     KEPT = "kept", Level.WARNING
     """What is kept of an earlier run and was not asked again."""
     # Of a comparison.
-    PROFILES_MIXED = "profiles_mixed", Level.WARNING
     VERDICT = "verdict", Level.HEADLINE
     """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING
     PROFILE_DISAGREES = "profile_disagrees", Level.WARNING
     NOT_COMPARED = "not_compared"
-    CHANGES = "changes"
     VALUES_APART = "values_apart"
     P_RULE = "p_rule"
     TESTS = "tests", Level.DETAIL

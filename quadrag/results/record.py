@@ -14,7 +14,7 @@ from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.parts import validate
-from quadrag.provenance import Provenance
+from quadrag.provenance import Provenance, Share
 from quadrag.reading import parse_json
 from quadrag.records import read_jsonl, write_text
 from quadrag.spec import MOST_FAILED, RunSpec
@@ -38,16 +38,13 @@ class RunRecord:
     judge: str | None = None  # its judges by name; None where there is none
     state: str = "new"  # ``new``, ``running``, ``stopped`` or ``finished``
     files: dict[str, str] = field(default_factory=dict)  # the sha256 of each stage's file as the run wrote it, by name
-    partial: dict[str, str] = field(default_factory=dict)  # the same of the files that a stopped run left
     # Why it could not finish: ``code`` (``budget``, ``judge_dead``) and ``params``, as `NoteCode.STOPPED` has them.
     stopped: dict[str, Any] | None = None
     log: bool = False  # whether its answers are a harness's log, of quadrag's own prompts and of what a model replied
-    # Which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
-    coverage: str | None = None
+    coverage: Share | None = None  # how many questions were asked, or a file answers; None where all
     source: str = "unknown"  # where the questions come from, and the corpus where it is from elsewhere, in words
     provenance: str = Provenance.UNVERIFIED.value  # whose they are together, as `quadrag.provenance` names it
-    # Where the questions are a part of the authors', how many of how many of a split: ``60 of 100``.
-    held: list[str] = field(default_factory=list)
+    held: list[Share] = field(default_factory=list)  # of each split of which a part of the authors' questions is there
     command: list[str] = field(default_factory=list)  # as typed, less passwords
     versions: dict[str, str] = field(default_factory=dict)  # of quadrag, Python and the libraries that have a say
     host: str = ""  # where it ran
@@ -57,8 +54,6 @@ class RunRecord:
     # What is to be told of how passages were found, as CRAG's entities.
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None  # what a RAG service gave
-    # Whether a file of answers was matched to the questions by ids alone, which other data have too.
-    by_ids: bool = False
     failures: dict[str, str] = field(default_factory=dict)  # calls that failed, by ``config/split/id/sample``
     failed_verdicts: int = 0  # answers that a judge was asked about in vain
     # A model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
@@ -101,16 +96,6 @@ class RunRecord:
     def retriever(self) -> str:
         """What found the passages; ``unknown`` of a file of answers that does not say it."""
         return self.spec.retriever
-
-    @property
-    def limit(self) -> int | None:
-        """The first questions of every split alone; None for all."""
-        return self.spec.limit
-
-    @property
-    def samples(self) -> int:
-        """Answers a question."""
-        return self.spec.samples
 
     @property
     def options(self) -> dict[str, Any]:
@@ -180,11 +165,6 @@ class RunRecord:
         return {names.get(name) or name: one for name, one in self.parameters.items() if names.get(name, name)}
 
     @property
-    def failed_entities(self) -> int:
-        """How many questions a model was asked about in vain for their entities."""
-        return int(self.found.get("entities", {}).get("failed", 0))
-
-    @property
     def judged_in_vain(self) -> bool:
         """Whether too little of what its judge said came, or could be read, for its metrics to be relied on."""
         much = self.has_note("invalid", "unreliable")
@@ -194,14 +174,11 @@ class RunRecord:
         """Whether it has a note of one of these codes; ``invalid``: some of its scores have no value."""
         return any(note["code"] in codes for note in self.notes)
 
-    def count_short(self, kind: str) -> int:
-        """Count a model's replies that are ``empty``, or were ``cut``."""
-        return sum(one == kind for one in self.short.values())
-
     def write(self, folder: Path) -> None:
         """Write `run.json`."""
         facts = {name: getattr(self, name) for name in self.__slots__ if name != "spec"}
         row = {"spec": self.spec.dump(), "identity": self.identity, **facts}
+        row |= {"coverage": self.coverage and self.coverage._asdict(), "held": [part._asdict() for part in self.held]}
         # By way of JSON, where a name that is a number is a text.
         whole = {"sum": _sum(json.loads(json.dumps(row))), **row}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
@@ -227,6 +204,8 @@ def read_run(folder: Path) -> RunRecord:
         raise QuadragError(f"{path} is damaged; {again}")
     try:
         del row["identity"]
+        row["coverage"] = row["coverage"] and Share(**row["coverage"])
+        row["held"] = [Share(**part) for part in row["held"]]
         return RunRecord(**{**row, "spec": validate(RunSpec, row["spec"], str(path))})
     except (KeyError, TypeError):
         raise QuadragError(f"{path} is of another version of quadrag; {again}") from None
@@ -242,18 +221,23 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def is_as_written(folder: Path, run: RunRecord, stage: str) -> bool:
+    """Whether a stage's file is in a folder as the run wrote it."""
+    return stage in run.files and (folder / stage).is_file() and run.files[stage] == sha256(folder / stage)
+
+
 def check_stage(folder: Path, run: RunRecord, stage: str) -> None:
     """Hold a stage's file against its sum.
 
     Raises:
         QuadragError: the file is not as the run left it, or not there.
     """
-    path, known = folder / stage, {**run.partial, **run.files}
+    path = folder / stage
     if not path.is_file():
         raise QuadragError(f"{folder} has no {stage}; run it to its end first")
-    if known.get(stage) != sha256(path):
+    if not is_as_written(folder, run, stage):
         # What `quadrag score` wrote, which retrieves nothing, is made as a whole.
-        made = "retrieved.jsonl" in known or run.state == "stopped"
+        made = "retrieved.jsonl" in run.files or run.state == "stopped"
         again = "remove it and run again, which makes it anew" if made else "remove the folder and score again"
         raise QuadragError(f"{path} is not as the run wrote it; {again}")
 

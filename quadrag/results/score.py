@@ -31,7 +31,7 @@ class ScoreKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As items name it: ``truthfulness.accuracy``."""
+        """As items name it."""
         return f"{self.metric}.{self.key}"
 
     @property
@@ -181,7 +181,7 @@ class Score:
 
 
 def record_of(name: str) -> KeyRecord:
-    """Return what the values of a score mean, by its name in items: ``truthfulness.accuracy``."""
+    """Return what the values of a score mean, by its name in items."""
     metric, _, key = name.partition(".")
     return metric_record(metric).key(key)
 

@@ -13,7 +13,7 @@ from typing import Any
 from quadrag.benchmark import load
 from quadrag.records import Key
 from quadrag.stats import NOT_APPLICABLE, Item, summarise
-from quadrag.stats.items import choose_fill, counted
+from quadrag.stats.means import choose_fill, counted
 
 from .items import FAILED, items_of
 from .run import Asked, Run

@@ -11,22 +11,18 @@ It knows no paragraphs, and no language but by the marks in `_SENTENCE_END`.
 import hashlib
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Document
-from quadrag.errors import NotReady, QuadragError, tell_extra
 
-from . import cl100k
+from .tokens import CL100K, load_tokenizer, token_cuts
 
 VERSION = 1  # goes up when the spans of a text change, so that indexes are built again
 
 # With the marks that close a quotation or a bracket. A full stop counts before a blank alone: 3.5 holds together.
 _SENTENCE_END = re.compile(r"""(?:[。！？!?；;]+|\.(?=\s))[”’」』）】》)\]"']*|\n+""")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Span = tuple[int, int]
 
@@ -62,7 +58,7 @@ class Chunking:
             ends.append(len(text))
         if self.tokenizer is None:
             return self._pack(range(len(text) + 1), ends)
-        cuts, counts = _token_cuts(self.tokenizer, text)
+        cuts, counts = token_cuts(self.tokenizer, text)
         # A sentence's end inside a token is where the next token starts.
         inner = dict.fromkeys(bisect_left(cuts, end) for end in ends)
         return [(cuts[start], cuts[end]) for start, end in self._pack(counts, list(inner))]
@@ -92,72 +88,6 @@ class Chunking:
     def describe(self) -> dict[str, Any]:
         """Return what decides the spans, for the key of an index; a tokenizer stands there by its content."""
         digest = self.tokenizer
-        if digest not in (None, cl100k.NAME):
+        if digest not in (None, CL100K):
             digest = hashlib.sha256(load_tokenizer(str(digest)).to_str().encode()).hexdigest()
         return {"size": self.size, "overlap": self.overlap, "tokenizer": digest, "version": VERSION}
-
-
-def clean(text: str) -> str:
-    """Return a text with U+FFFD for each half of a surrogate pair, which has no UTF-8."""
-    return _LONE_SURROGATE.sub("\ufffd", text)
-
-
-def head(text: str, size: int, tokenizer: str | None = None) -> tuple[str, int]:
-    """Return a text's first `size` characters, or tokens of a tokenizer as in `Chunking`, and their number.
-
-    A character of more tokens than are left is left out.
-    """
-    if tokenizer is None:
-        return text[:size], min(len(text), size)
-    cuts, counts = _token_cuts(tokenizer, text)
-    at = max(bisect_right(counts, size) - 1, 0)
-    return text[: cuts[at]], counts[at]
-
-
-def _token_cuts(name: str, text: str) -> tuple[list[int], list[int]]:
-    """Return the places where tokens start, each once, the text's end too, and the number of tokens before each."""
-    starts = _starts(name, text)
-    cuts, counts = [0], [0]
-    for number, start in enumerate(starts):
-        if start > cuts[-1] and number:
-            cuts.append(start)
-            counts.append(number)
-    if len(text) > cuts[-1]:
-        cuts.append(len(text))
-        counts.append(len(starts))
-    return cuts, counts
-
-
-def count_tokens(name: str | None) -> Callable[[str], int]:
-    """Return what counts the tokens of a text; the characters where no tokenizer is named."""
-    if name is None:
-        return len
-    return cl100k.count if name == cl100k.NAME else lambda text: len(_starts(name, text))
-
-
-def _starts(name: str, text: str) -> list[int]:
-    text = clean(text)
-    if name == cl100k.NAME:
-        return cl100k.starts(text)
-    return [start for start, _ in load_tokenizer(name).encode(text, add_special_tokens=False).offsets]
-
-
-@lru_cache(maxsize=4)
-def load_tokenizer(name: str) -> Any:
-    """Load a tokenizer, its truncation and padding off."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise NotReady(f"sizes in tokens need the package tokenizers; {tell_extra('dense')}") from None
-    path = Path(name).expanduser()
-    path = path / "tokenizer.json" if path.is_dir() else path
-    try:
-        tokenizer = Tokenizer.from_file(str(path)) if path.is_file() else Tokenizer.from_pretrained(name)
-    except Exception as error:  # tokenizers raises Exception itself; the Hub's client has many kinds
-        raise QuadragError(
-            f"no tokenizer from {name!r} ({' '.join(str(error).split())[:120]}); expected a tokenizer.json, "
-            "a folder that holds one, or a name on the Hub"
-        ) from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from quadrag.errors import one_line
 from quadrag.trust import Trust
 
-from .chunk import clean
+from .tokens import clean
 from .weights import Model, Preset
 
 Vectors = npt.NDArray[np.float32]

@@ -48,10 +48,8 @@ class Hybrid(Retriever):
         return fuse(rankings, k)
 
 
-def fuse(
-    rankings: Sequence[Sequence[tuple[int, float]]], k: int, *, weight: float = WEIGHT, constant: float = CONSTANT
-) -> Hits:
-    """Return the k best rows by the sum over rankings of ``weight / (rank + constant)``, the rank from 1.
+def fuse(rankings: Sequence[Sequence[tuple[int, float]]], k: int) -> Hits:
+    """Return the k best rows by the sum over rankings of ``WEIGHT / (rank + CONSTANT)``, the rank from 1.
 
     Each ranking is best first, no row twice; its scores are not looked at. Equal sums go by their rank in the first
     ranking, then in the second and so on, one that a ranking lacks after those it has.
@@ -60,7 +58,6 @@ def fuse(
     for number, ranking in enumerate(rankings):
         for rank, (row, _) in enumerate(ranking, 1):
             ranks.setdefault(row, [math.inf] * len(rankings))[number] = rank
-    # fsum: with three rankings or more, equal sums must not differ by the order they were added in.
-    scored = [(math.fsum(weight / (rank + constant) for rank in places), places, row) for row, places in ranks.items()]
+    scored = [(sum(WEIGHT / (rank + CONSTANT) for rank in places), places, row) for row, places in ranks.items()]
     scored.sort(key=lambda item: (-item[0], item[1]))
     return [(row, score) for score, _, row in scored[:k]]

@@ -15,9 +15,10 @@ from quadrag import parallel
 from quadrag.errors import QuadragError
 from quadrag.records import Passage
 
-from .chunk import Chunking, clean
+from .chunk import Chunking
 from .llama_index_chunking import FileChunking
 from .search import unreadable
+from .tokens import clean
 
 FILE = "passages.arrow"
 VERSION = 2  # of the file's form, for the key of an index

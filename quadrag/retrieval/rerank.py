@@ -11,9 +11,9 @@ from typing import Any
 from quadrag.errors import QuadragError, one_line
 from quadrag.parts import Retrieval
 
-from .chunk import clean
 from .hybrid import Hybrid
 from .passages import Hits, PassageStore
+from .tokens import clean
 from .weights import Model, Preset
 
 

@@ -66,12 +66,12 @@ def _count(name: str, texts: Iterable[str]) -> tuple[list[str], Any]:
     cut = _cutter(name)
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__  # a term that is new gets the next number
-    found, ends = array("i"), [0]
+    terms, ends = array("i"), [0]
     for text in texts:
-        found.extend(map(numbers.__getitem__, filter(None, map(_term, cut(text)))))
-        ends.append(len(found))
-    ones = np.ones(len(found), np.int32)
-    matrix = scipy.sparse.csr_array((ones, np.array(found, np.int32), ends), (len(ends) - 1, len(numbers)))
+        terms.extend(map(numbers.__getitem__, filter(None, map(_term, cut(text)))))
+        ends.append(len(terms))
+    ones = np.ones(len(terms), np.int32)
+    matrix = scipy.sparse.csr_array((ones, np.array(terms, np.int32), ends), (len(ends) - 1, len(numbers)))
     matrix.sum_duplicates()
     return list(numbers), matrix
 

@@ -40,7 +40,7 @@ class Preset:
 
 
 class Model:
-    """A model of sentence-transformers, loaded when it is first asked for and kept until it is closed.
+    """A model of sentence-transformers, loaded when it is first asked for.
 
     `kind` is what it is to the user, `loader` the class that loads it. It lies in `folder`, or where that is None on
     the Hub as `repository`.
@@ -65,6 +65,7 @@ class Model:
             raise QuadragError(
                 f"{unknown_name(self.kind, name, self.presets)}; or name a folder that is there, or ORG/NAME on the Hub"
             )
+        self.place = self.repository if self.folder is None else str(self.folder)  # what a loader takes
         self.pins = (trust or Trust()).find(name, folder=self.folder is not None)
         self._wanted = (self.pins and self.pins.revision) or wanted or None
 
@@ -72,17 +73,12 @@ class Model:
         """Leave the weights behind: a worker of `quadrag.parallel` loads its own."""
         return {**vars(self), "_model": None}
 
-    @property
-    def place(self) -> str:
-        """What a loader takes: a folder, or a name on the Hub."""
-        return self.repository if self.folder is None else str(self.folder)
-
     def check(self) -> None:
         """Find out, without loading it, whether the model can be loaded: before long work that leads up to it."""
         refused = self.pins is None and self.preset is not None and self.preset.code
         if not refused and find_spec("sentence_transformers") is None:
             raise NotReady(f"{self.kind} {self.name} needs sentence-transformers; {tell_extra('dense')}")
-        if refused or (self.pins is None and "AutoModel" in self._own_classes()):
+        if refused or (self.pins is None and self._has_code()):
             raise refuse_code(self.kind, self.name, self.folder is not None)
         self.identity()
 
@@ -135,10 +131,6 @@ class Model:
             "or a device with more memory"
         )
 
-    def close(self) -> None:
-        """Let the model go."""
-        self._model = None
-
     @cached_property
     def _revision(self) -> str | None:
         """The commit on the Hub, or without a connection the one in its own cache; None for a folder."""
@@ -169,8 +161,8 @@ class Model:
             raise QuadragError(f"cannot read {self.kind} {self.folder} ({error}); expected a model's files") from error
         return digest.hexdigest()
 
-    def _own_classes(self) -> Mapping[str, Any]:
-        """Return which classes of transformers the model has code of its own for, as its configuration says."""
+    def _has_code(self) -> bool:
+        """Whether the model's configuration names code of its own, without which it is loaded as another model."""
         try:
             if self.folder is not None:
                 path = self.folder / "config.json"
@@ -178,7 +170,6 @@ class Model:
                 from huggingface_hub import hf_hub_download
 
                 path = Path(hf_hub_download(self.repository, "config.json", revision=self._revision))
-            own = json.loads(path.read_bytes()).get("auto_map")
-        except (OSError, ValueError, AttributeError):  # what cannot be read is said where the model is loaded
-            own = None
-        return own if isinstance(own, dict) else {}
+            return "AutoModel" in json.loads(path.read_bytes())["auto_map"]
+        except (OSError, ValueError, LookupError, TypeError):  # what cannot be read is said where the model is loaded
+            return False

@@ -1,5 +1,6 @@
 """The models that a spec names, opened and closed: what answers, the judges, and their ledger and budget."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -7,12 +8,9 @@ from typing import Any
 
 from quadrag.benchmark import load
 from quadrag.chat.completer import Completer
-from quadrag.chat.estimate import Estimate
-from quadrag.chat.faults import DeadServer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import FAILED
-from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
 from quadrag.results.record import name_judge
 from quadrag.scoring.drive import Embed
@@ -35,17 +33,6 @@ class Models:
     ledger: Ledger | None = None
     dead_judge: Mapping[str, Any] | None = None
 
-    @property
-    def max_failed(self) -> float:
-        """The share of a metric's items that may fail."""
-        return self.policy.max_failed
-
-    @property
-    def estimate(self) -> Estimate | None:
-        """Where calls are noted in place of being made."""
-        found: Estimate | None = self.policy.estimate
-        return found
-
     def spent(self) -> dict[str, dict[str, Any]]:
         """Return the counters of the models in use, by their role."""
         asked = {"llm": self.system.spent, "entity": self.entity_llm.spent if self.entity_llm else None}
@@ -53,16 +40,21 @@ class Models:
         return {role: dict(spent) for role, spent in asked.items() if spent is not None}
 
     def spent_since(self, before: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Return the counters less those that there were before; of moments those that they are."""
-        return {
-            role: {
-                name: value - (before[role][name] or 0)
-                if isinstance(value, int | float) and name != "oldest"
-                else value
-                for name, value in spent.items()
-            }
-            for role, spent in self.spent().items()
-        }
+        """Return the counters less those that there were before; the oldest reply's moment as it is, in UTC."""
+        since: dict[str, dict[str, Any]] = {}
+        for role, spent in self.spent().items():
+            since[role] = dict(spent)
+            for name, value in spent.items():
+                if name == "oldest":
+                    since[role][name] = value and show_time(value)
+                elif isinstance(value, int | float):
+                    since[role][name] = value - (before[role][name] or 0)
+        return since
+
+
+def show_time(moment: float) -> str:
+    """Write a Unix time in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
 @contextmanager
@@ -97,8 +89,9 @@ def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None)
         stack.callback(system.close)
         judges = []
         for judge in spec.judges:
-            judges.append(_open_judge(judge, policy))
+            judges.append(_open_chat(judge, policy, judges=True))
             stack.callback(judges[-1].close)
+            judges[-1].model  # noqa: B018  # a server's only one is asked for here
         entity = None
         if spec.entity_model is not None:
             entity = _open_chat(spec.entity_model, policy)
@@ -129,24 +122,11 @@ def _settings(chat: Chat) -> dict[str, Any]:
     return {"name": chat.name, "template": chat.template, "batch_size": chat.batch_size}
 
 
-def _open_chat(chat: Chat, policy: CallPolicy, judges: bool = False, **more: Any) -> Completer:
+def _open_chat(chat: Chat, policy: CallPolicy, judges: bool = False) -> Completer:
     if not chat.is_chat:
         raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
-    return open_completer(chat.address, policy, {**chat.sampling.sent(), **more}, judges=judges, **_settings(chat))
-
-
-def _open_judge(judge: Any, policy: CallPolicy) -> Completer:
-    shape = {} if judge.response_format is None else {"response_format": judge.response_format}
-    try:
-        opened = _open_chat(judge, policy, judges=True, **shape)
-        opened.model  # noqa: B018  # a server's only one is asked for here
-    except DeadServer:
-        if policy.estimate is not None:
-            raise
-        # It is called by its address, and whatever needs no judge is scored.
-        named = judge.model_copy(update={"model": parse_spec(judge.address).shown})
-        return _open_chat(named, replace(policy, prices=None, budget=None), judges=True, **shape)
-    return opened
+    shape = {"response_format": form} if (form := getattr(chat, "response_format", None)) else {}
+    return open_completer(chat.address, policy, {**chat.sampling.sent(), **shape}, judges=judges, **_settings(chat))
 
 
 def name_model(chat: Any, asked: Any) -> str:

@@ -6,7 +6,6 @@ the whole is checked. A recipe, an entry of a benchmark's `recipes.yaml`, is a p
 partial specs themselves, and ``published``, the printed row that it is of.
 """
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -28,11 +27,9 @@ ENTITY_SAMPLING = {"temperature": 0, "max_tokens": 512}  # of a list of entities
 VERDICT_SAMPLING = {"temperature": 0, "max_tokens": 1024}
 _REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
 _TABLE = re.compile(r"\w+-table\d+")
-_NEAREST = 3  # names that stand for a mistyped one
-_WORDS = "the spec"
 
 
-def plan_run(partial: Partial, trust: Trust | None = None, what: str = _WORDS) -> RunSpec:
+def plan_run(partial: Partial, trust: Trust | None = None, what: str = "the spec") -> RunSpec:
     """Make the spec of one run.
 
     Args:
@@ -266,32 +263,21 @@ def recipes() -> Mapping[str, dict[str, Any]]:
 
 
 def recipes_of_table(name: str | None) -> list[str]:
-    """Return the recipes of a table that a name like ``crud_rag-table3`` stands for; [] where it names none or one."""
+    """Return the recipes of a table that a name like ``BENCHMARK-table3`` stands for; [] where it names none or one."""
     if name is None or not _TABLE.fullmatch(name):
         return []
     return [recipe for recipe in recipes() if recipe.startswith(f"{name}-")]
 
 
 def plan_table(recipes: Sequence[str], partial: Partial, trust: Trust | None = None) -> dict[str, list[RunSpec]]:
-    """Make the specs of several recipes, by their names: a model is asked under one name, a setting replaced in one."""
-    said = {name: read_recipe(name)[1] for name in recipes}
-    models = {recipe.get("system", {}).get("model") for recipe in said.values()}
-    llm = (partial.get("system") or {}).get("llm")
-    if len(models) > 1 and llm and ("#" in llm or not is_address(llm)):
-        raise QuadragError(f"the recipes ask {len(models)} models, --llm {llm} names one; name one --recipe of them")
+    """Make the specs of several recipes, by their names; a setting is replaced in those alone that have it."""
     settings = partial.get("retrieval") or {}
-    for setting in set(settings) & set(_REPLACEABLE):
-        values = {recipe["retrieval"][setting] for recipe in said.values() if setting in recipe.get("retrieval", {})}
-        if len(values) > 1:
-            fixed = ", ".join(sorted(values))
-            raise QuadragError(f"--{setting} replaces one, and the recipes of this table have {fixed}; name one recipe")
 
-    def fit(name: str) -> dict[str, Any]:
-        own = said[name].get("retrieval", {})
-        left = {k: value for k, value in settings.items() if k not in _REPLACEABLE or k in own}
-        return {**partial, "retrieval": left}
+    def fit(recipe: Partial) -> dict[str, Any]:
+        own = recipe.get("retrieval", {})
+        return {**partial, "retrieval": {k: v for k, v in settings.items() if k not in _REPLACEABLE or k in own}}
 
-    return {name: plan_recipe(name, fit(name), trust) for name in recipes}
+    return {name: plan_recipe(name, fit(read_recipe(name)[1]), trust) for name in recipes}
 
 
 def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
@@ -300,17 +286,10 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
         recipe, name = read_spec(name), Path(name).stem
     else:
         if name not in recipes():
-            tables = dict.fromkeys(match.group() for recipe in recipes() if (match := _TABLE.match(recipe)))
-            rows = [row for row in recipes() if row.startswith(f"{name}-")]
-            near = (rows or difflib.get_close_matches(name, [*tables, *recipes()], n=_NEAREST, cutoff=0))[:_NEAREST]
-            raise QuadragError(f"unknown recipe {name!r}; nearest: {', '.join(near)}; all: quadrag list")
+            raise unknown_name("recipe", name, [row for row in recipes() if row.startswith(f"{name}-")] or recipes())
         recipe = dict(recipes()[name])
     runs = recipe.get("runs")
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) and "config" in run for run in runs):
         raise QuadragError(f"the recipe {name} has no runs; expected a list of config, retriever and options")
     recipe["benchmark"] = name_benchmark(recipe)
-    placed: dict[str, Any] = {role: {"llm": "http://HOST/v1"} for role in ("system", "entity_model") if role in recipe}
-    said = merge(placed, {key: value for key, value in recipe.items() if key not in ("runs", "published")})
-    for run in runs:
-        validate(RunSpec, merge(said, run), f"the recipe {name}")
     return name, recipe

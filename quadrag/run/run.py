@@ -17,15 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import __version__, stats
-from quadrag.benchmark import Finder, identify_options, load
-from quadrag.chat.completer import Completer
+from quadrag.benchmark import Benchmark, Finder, identify_options, load
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import FAILED
 from quadrag.data.authors import know_files
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady
 from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
 from quadrag.progress import Progress
-from quadrag.provenance import Provenance, join
+from quadrag.provenance import Share, Source, join
 from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
 from quadrag.results.items import find_short
 from quadrag.results.record import RunRecord
@@ -37,9 +36,8 @@ from quadrag.scoring.served import score_service
 from quadrag.spec import CallPolicy, RunSpec
 from quadrag.systems.system import Assignment, Generated
 
-from . import questions as kept_questions
 from . import retrieve as passages_of
-from .finished import read_result
+from .finished import describe_each, digest, digest_questions, read_result, text_of
 from .folder import (
     ANSWERING,
     ANSWERS,
@@ -48,14 +46,12 @@ from .folder import (
     QUESTIONS,
     RETRIEVED,
     SCORES,
-    STAGES,
     VERDICTS,
     RunFolder,
     find_fresh,
     lock_folder,
-    read_answers,
 )
-from .models import Models, name_judges, name_model
+from .models import Models, name_judges, name_model, show_time
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
 
@@ -66,12 +62,16 @@ class Loaded:
 
     work: Assignment
     questions: Sequence[Question]
-    source: str  # where they come from, and the corpus where it is from elsewhere
-    provenance: Provenance
-    held: list[str]  # of which part of the authors' questions they are
-    coverage: str | None = None
-    corpus: Corpus | None = None
-    finder: Finder | None = None
+    total: int  # of how many
+    source: Source
+    corpus: Corpus | None
+    finder: Finder | None
+
+    @property
+    def where(self) -> str:
+        """Where the questions come from, and the corpus where it is from elsewhere."""
+        corpus = self.corpus.source.text if self.corpus else self.source.text
+        return self.source.text + f"; corpus: {corpus}" * (corpus != self.source.text)
 
 
 def run(
@@ -92,66 +92,59 @@ def run(
     if alone:
         check_models(models, [(work.benchmark, work.task)])
     with ExitStack() as stack:
-        finder = None if system.has_answers else work.benchmark.finder(work.task)
+        finder = None if system.has_answers else open_finder(work.benchmark, work.task, models)
         if finder is not None:
             stack.callback(finder.close)
-        if not system.has_answers:
-            require_entity_llm(models.entity_llm, system.completer, work.task)
         loaded = load_run(work, models, finder)
-        record = describe(loaded, models, policy)
+        record = describe(loaded, models)
         stack.enter_context(lock_folder(out) if out else nullcontext())
         folder = RunFolder(out, record, whole=system.has_answers)
         folder.refuse_altered()
         renew(folder, models, policy, since)
-        if folder.finished:
-            return show_again(folder, policy)
-        try:
-            return _work(loaded, folder, models, policy)
-        except (QuadragError, OSError):
-            folder.close()
-            raise
+        return show_again(folder, policy) if folder.finished else _work(loaded, folder, models, policy)
 
 
 def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy) -> Run:
     """Do the stages that are not done."""
     started, before, again = time.time(), models.spent(), folder.was_finished
     asked = begin(folder, loaded, policy)
+    system, stopped = models.system, None
     passages: Mapping[Key, Sequence[Passage]] = {}
-    if models.system.finds_passages:
-        generated, stopped = answer(folder, loaded, models, {}), None
-        passages = passages_of.read(folder.place(RETRIEVED), loaded.questions)
-    else:
-        if not models.system.has_answers:
-            passages = retrieve(folder, loaded, models)
-        try:
-            generated, stopped = answer(folder, loaded, models, passages), None
-        except BudgetReached as stop:
-            (generated,), stopped = stop.results, stop.params
+    if not (system.finds_passages or system.has_answers):
+        passages = retrieve(folder, loaded, models)
+    try:
+        generated = answer(folder, loaded, models, passages)
+    except BudgetReached as stop:
+        (generated,), stopped = stop.results, stop.params
+    if system.finds_passages:
+        passages = passages_of.read(folder.place(RETRIEVED), loaded.questions, folder.read(RETRIEVED))
     answers = generated.asked if stopped else generated.answers
     scored = score(folder, loaded, models, answers, passages, stopped)
     if scored.dead and again and not models.dead_judge:
         raise DeadJudge(scored.stopped or {})
-    summarise(folder, models, generated, answers, scored, started)
-    folder.record.usage = _show_moments(models.spent_since(before))
-    marked = settle_scores(scored.scores, folder.record, scored.items)
-    if not (folder.record.stopped and again):
+    summarise(folder, models, generated, answers, scored)
+    record = folder.record
+    record.started, record.seconds = show_time(started), round(time.time() - started, 3)
+    record.host, record.usage = platform.node(), models.spent_since(before)
+    marked = settle_scores(scored.scores, record, scored.items)
+    if not (record.stopped and again):
         folder.commit()
-    texts = {(one.key, one.sample): one.answer for one in generated.answers}
-    run = folder.record
-    return Run(run, marked, scored.items, asked=asked, folder=folder.path, texts=texts)
+    texts = {(each.key, each.sample): each.answer for each in generated.answers}
+    return Run(record, marked, scored.items, asked=asked, folder=folder.path, texts=texts)
 
 
-def require_entity_llm(entity_llm: Completer | None, answering: Completer | None, spec: RunSpec) -> None:
-    """Refuse a run that asks a model for the entities of its questions where there is none to ask.
+def open_finder(benchmark: Benchmark, spec: RunSpec, models: Models) -> Finder | None:
+    """Open what finds the passages, where neither questions nor a corpus bring them.
 
     Raises:
-        NotReady: there is none.
+        NotReady: it lacks something, as a model that names the entities of the questions.
     """
-    if load(spec.benchmark).asks_entities(spec) and entity_llm is None and answering is None:
+    if benchmark.asks_entities(spec) and models.entity_llm is None and models.system.completer is None:
         raise NotReady(
             f"--retriever {spec.retriever} has a model name the entities of the questions, and none is asked here; "
             "give --entity-llm SPEC, or a retriever without the graph"
         )
+    return benchmark.finder(spec)
 
 
 def load_run(work: Assignment, models: Models, finder: Finder | None) -> Loaded:
@@ -159,21 +152,17 @@ def load_run(work: Assignment, models: Models, finder: Finder | None) -> Loaded:
     spec = work.task
     questions: Sequence[Question]
     questions, source = load_questions(spec.changed(limit=None), work.benchmark)
-    whole = len(questions)
+    total = len(questions)
     if spec.limit:
         questions = cut_splits(questions, spec.limit)
-    questions, whole = models.system.choose(questions, source) or (questions, whole)
+    questions, total = models.system.choose(questions, source) or (questions, total)
     corpus = None if models.system.has_answers else open_corpus(spec, work.benchmark)
-    where, whose = source.text, source.provenance
     if corpus is not None:
-        searched = know_files(corpus.source, source.other)
-        where += f"; corpus: {searched.text}" * (searched.text != where)
-        whose = join([whose, searched.provenance])
-    coverage = f"{len(questions)} of {whole}" if len(questions) < whole else None
-    return Loaded(work, questions, where, whose, [*source.held], coverage, corpus, finder)
+        corpus = corpus._replace(source=know_files(corpus.source, source.other))
+    return Loaded(work, questions, total, source, corpus, finder)
 
 
-def describe(loaded: Loaded, models: Models, policy: CallPolicy) -> RunRecord:
+def describe(loaded: Loaded, models: Models) -> RunRecord:
     """Begin the record of a run: its spec, and digests of all that the spec names and that decides its files."""
     work, questions = loaded.work, loaded.questions
     spec, benchmark = work.task, work.benchmark
@@ -185,9 +174,8 @@ def describe(loaded: Loaded, models: Models, policy: CallPolicy) -> RunRecord:
         searched["retrieval"] = {**spec.settings(), "corpus": loaded.corpus.fingerprint[:16]}
         searched["search"] = describe_search(spec.retrieves, spec.retrieval)
     metrics = benchmark.metrics(spec.config, spec.conditions)
-    keywords = {
-        metric.module: benchmark.keywords(metric, questions, spec.conditions) for metric in metrics
-    }  # what is wrong with them is said before a call is made
+    # What is wrong with a metric's arguments is said before a call is made.
+    keywords = {metric.module: benchmark.keywords(metric, questions, spec.conditions) for metric in metrics}
     digests = {
         "quadrag": __version__,
         "splits": list(dict.fromkeys(question.split for question in questions)),
@@ -195,8 +183,8 @@ def describe(loaded: Loaded, models: Models, policy: CallPolicy) -> RunRecord:
         "options": identify_options(benchmark.options, spec.options),
         "system": _identify(spec.system, models.system),
         **({"entity": _identify(spec.entity_model, entity)} if entity else {}),
-        "prompts": kept_questions.digest(work.prompts) if work.prompts else None,
-        "questions": kept_questions.digest_questions(questions),
+        "prompts": digest(work.prompts) if work.prompts else None,
+        "questions": digest_questions(questions),
         "seeds": {"bootstrap": stats.SEED},
     }
     judging: dict[str, Any] = {}
@@ -205,12 +193,13 @@ def describe(loaded: Loaded, models: Models, policy: CallPolicy) -> RunRecord:
         named = {module: _name_tokenizers(given) for module, given in keywords.items() if module in judged}
         own = [given["prompt"] for given in named.values() if "prompt" in given]
         judging["judges"] = [_identify(*pair) for pair in zip(spec.judges, models.judges, strict=True)]
-        judging["given"] = kept_questions.digest(named)
-        judging |= {"prompt": kept_questions.digest(own)} if own else {}
+        judging["given"] = digest(named)
+        judging |= {"prompt": digest(own)} if own else {}
     if models.embed:
         judging["embed"] = getattr(models.embed, "describe", lambda: getattr(models.embed, "model", None))()
-    record = RunRecord(spec, _plain(digests), _plain(judging), name_judges(spec, models))
-    record.source = loaded.source
+    # As `run.json` gives them back, so that the two can be compared.
+    plain = json.loads(dumps({"digests": digests, "judging": judging}))
+    record = RunRecord(spec, **plain, judge=name_judges(spec, models), source=loaded.where)
     models.system.note(record)
     return record
 
@@ -226,60 +215,51 @@ def _name_tokenizers(keywords: Mapping[str, Any]) -> dict[str, Any]:
     return {name: getattr(value, "name_or_path", value) for name, value in keywords.items()}
 
 
-def _plain(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a value as `run.json` gives it back, so that the two can be compared."""
-    found: dict[str, Any] = json.loads(dumps(value))
-    return found
-
-
 def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | None) -> None:
     """Send stages back to work whose calls failed, or whose replies are asked for again."""
     record, system = folder.record, models.system
     made_by_models = RETRIEVED if "entities" in record.found else ANSWERS
-    to_the_end = record.unread_judge and policy.max_failed == 1
     if policy.fresh:
-        since = since or folder.fresh or find_fresh([folder.path] if folder.path else [])
+        since = since or find_fresh([folder.path] if folder.path else [])
         if record.fresh != since:
-            folder.redo(STAGES[STAGES.index(made_by_models) :])
-            if folder.fresh != since:
-                folder.place(ANSWERING).unlink(missing_ok=True)
-            folder.record.fresh = since
+            folder.redo(made_by_models)
+            folder.begin_fresh(since)
     elif set(policy.retry) - {FAILED}:
         # Of what is no model no reply is kept that could be bad.
-        folder.redo(STAGES[STAGES.index(made_by_models if system.asks_models else VERDICTS) :])
-    if record.failed_entities:
-        folder.redo(STAGES)
-    elif record.failures and (system.asks_failed or FAILED in policy.retry):
-        folder.redo(STAGES[1:])
-    elif record.failed_verdicts or to_the_end:
-        folder.redo(STAGES[2:])
+        folder.redo(made_by_models if system.asks_models else VERDICTS)
+    if record.found.get("entities", {}).get("failed"):
+        folder.redo(RETRIEVED)
+    if record.failures and (system.asks_failed or FAILED in policy.retry):
+        folder.redo(ANSWERS)
+    if record.failed_verdicts or (record.unread_judge and policy.max_failed == 1):
+        folder.redo(VERDICTS)
     if models.ledger:
-        models.ledger.since = folder.record.fresh or 0.0
+        models.ledger.since = record.fresh or 0.0
 
 
 def show_again(folder: RunFolder, policy: CallPolicy) -> Run:
     """Read a finished run back; how many items may fail, and its certificates, are as the command says."""
     assert folder.path is not None
     record = folder.record
-    before = record.max_failed, record.certificates
     record.max_failed = policy.max_failed
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
-    found = replace(read_result(folder.path, run=record), reused=True)
-    if (record.max_failed, record.certificates) != before and policy.estimate is None:
-        record.write(folder.path)
-    return found
+    result = replace(read_result(folder.path, run=record), reused=True)
+    record.write(folder.path)
+    return result
 
 
 def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, Asked]:
     """Note that the run is at work, and keep what is known of its questions."""
-    record, spec = folder.record, loaded.work.task
+    record, source = folder.record, loaded.source
     record.state, record.stopped = "running", None
     record.command, record.versions = list(policy.command), dict(_versions())
-    record.source, record.provenance, record.held = loaded.source, loaded.provenance.value, loaded.held
-    record.coverage, record.max_failed, record.profile = loaded.coverage, policy.max_failed, policy.profile
+    record.source, record.held = loaded.where, [*source.held]
+    record.provenance = join([source.provenance, *([loaded.corpus.source.provenance] if loaded.corpus else [])]).value
+    record.coverage = Share(len(loaded.questions), loaded.total) if len(loaded.questions) < loaded.total else None
+    record.max_failed, record.profile = policy.max_failed, policy.profile
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
-    asked = kept_questions.describe_each(loaded.work.benchmark, loaded.questions, spec.conditions)
-    folder.write(QUESTIONS, kept_questions.text_of(asked))
+    asked = describe_each(loaded.work.benchmark, loaded.questions, loaded.work.task.conditions)
+    folder.write(QUESTIONS, text_of(asked))
     return asked
 
 
@@ -287,18 +267,16 @@ def retrieve(folder: RunFolder, loaded: Loaded, models: Models) -> Mapping[Key, 
     """Find the passages of every question."""
     if not folder.stands(RETRIEVED):
         if loaded.finder is not None:
-            partial = folder.place(PARTIAL)
-            llm = models.entity_llm or models.system.completer
+            llm, partial = models.entity_llm or models.system.completer, folder.place(PARTIAL)
             passages = passages_of.find_context(loaded.questions, loaded.finder, llm, loaded.work.prompts, partial)
             facts = loaded.finder.found
         else:
-            passages, facts = passages_of.retrieve(
-                loaded.questions, loaded.work.task, loaded.corpus, models.policy.estimate
-            )
+            estimate = models.policy.estimate
+            passages, facts = passages_of.retrieve(loaded.questions, loaded.work.task, loaded.corpus, estimate)
         folder.record.found = dict(facts)
         folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, passages)))
         folder.place(PARTIAL).unlink(missing_ok=True)
-    return passages_of.read(folder.place(RETRIEVED), loaded.questions)
+    return passages_of.read(folder.place(RETRIEVED), loaded.questions, folder.read(RETRIEVED))
 
 
 def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
@@ -308,29 +286,22 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
         BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
     """
     system, record, spec = models.system, folder.record, loaded.work.task
-    made = (RETRIEVED, ANSWERS) if system.finds_passages else (ANSWERS,)
-    if all(map(folder.stands, made)):
-        return Generated(read_answers(folder.place(ANSWERS)))
+    if all(map(folder.stands, (RETRIEVED, ANSWERS) if system.finds_passages else (ANSWERS,))):
+        return Generated([Answer(**row) for _, row in folder.read(ANSWERS)])
     system.keep(folder.place(ANSWERING))
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples) as progress:
         try:
             generated = system.answer(loaded.work, loaded.questions, passages, progress.update)
         except BudgetReached as stop:
-            _note_answers(record, stop.results[0])
-            folder.save()
+            record.failures, record.latency_seconds = stop.results[0].failures, stop.results[0].latency
             raise
-    _note_answers(record, generated)
+    record.failures, record.latency_seconds = generated.failures, generated.latency
     if system.finds_passages:
         folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, generated.passages)))
     folder.write(ANSWERS, jsonl_text(asdict(each) for each in generated.answers))
     if not generated.failures:  # else what stands is there for the run that asks for them again
         folder.place(ANSWERING).unlink(missing_ok=True)
     return generated
-
-
-def _note_answers(record: RunRecord, generated: Generated) -> None:
-    record.failures, record.latency_seconds = generated.failures, generated.latency
-    record.latency = stats.spread(list(generated.latency.values()))
 
 
 def score(
@@ -342,57 +313,36 @@ def score(
     stopped: Mapping[str, Any] | None,
 ) -> Scored:
     """Drive the scorers over the answers; of a run that stopped, over those there are, by what needs no judge."""
-    spec = loaded.work.task
-    if not models.system.finds_passages:
-        shown = None if models.system.has_answers else passages
+    spec, system = loaded.work.task, models.system
+    if not system.finds_passages:
+        shown = None if system.has_answers else passages
         return score_answers(models, loaded.work.benchmark, loaded.questions, answers, spec, stopped, shown)
-    benchmark = load(spec.benchmark)
-    scored, evidence = score_service(models, benchmark, loaded.questions, answers, spec, passages)
+    scored, evidence = score_service(models, load(spec.benchmark), loaded.questions, answers, spec, passages)
     folder.record.service = asdict(evidence)
     return scored
 
 
 def summarise(
-    folder: RunFolder,
-    models: Models,
-    generated: Generated,
-    answers: Sequence[Answer],
-    scored: Scored,
-    started: float,
+    folder: RunFolder, models: Models, generated: Generated, answers: Sequence[Answer], scored: Scored
 ) -> None:
     """Write items and scores, and note what the run came to."""
     record, stopped = folder.record, scored.stopped
     scored.tell(record)
-    texts = {VERDICTS: jsonl_text(scored.verdicts)} if models.judges else {}
-    texts |= {ITEMS: jsonl_text(scored.items), SCORES: score_text(scored.scores)}
-    if stopped and not folder.whole:
-        folder.write_partial(texts)
-    else:
-        for stage, text in texts.items():
-            folder.write(stage, text)
+    if models.judges:
+        folder.write(VERDICTS, jsonl_text(scored.verdicts))
+    folder.write(ITEMS, jsonl_text(scored.items))
+    folder.write(SCORES, score_text(scored.scores))
     record.short = find_short(answers) if models.system.asks_models or record.log else {}
     record.failed_verdicts = 0 if stopped else count_verdicts(answers, scored.items, "api_error")
     record.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
+    record.latency = stats.spread(list(record.latency_seconds.values()))
     record.state, record.stopped = "finished", None
     if stopped:
         params = {} if record.dead_judge else {"done": len(answers), "total": len(generated.answers)}
         code = "judge_dead" if record.dead_judge else "budget"
         record.state, record.stopped = "stopped", {"code": code, "params": {**stopped, **params}}
-    record.started, record.seconds = _clock(started), round(time.time() - started, 3)
-    record.host = platform.node()
-
-
-def _show_moments(usage: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    for spent in usage.values():
-        if spent.get("oldest") is not None:
-            spent["oldest"] = _clock(spent["oldest"])
-    return usage
 
 
 @cache
 def _versions() -> Mapping[str, str]:
     return {"quadrag": __version__, "python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
-
-
-def _clock(moment: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from quadrag.benchmark import load
+from quadrag.benchmark import Benchmark, load
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_lacking
 from quadrag.errors import NotReady, QuadragError
@@ -18,7 +18,7 @@ from .finished import run_folders
 from .folder import find_fresh
 from .models import Models, open_models
 from .plan import plan_all
-from .run import require_entity_llm, run
+from .run import open_finder, run
 
 
 @dataclass(slots=True)
@@ -43,19 +43,17 @@ def name_folder(spec: RunSpec, model: str, head: str | None = None, variant: boo
         head: what is run; benchmark, config and split of the spec when None.
         variant: whether retriever, settings and options that are not the default are named.
     """
-    head = head or "-".join(filter(None, (spec.benchmark, spec.config, spec.split)))
+    benchmark = load(spec.benchmark)
+    parts = [head] if head else [spec.benchmark, spec.config, spec.split]
+    if variant:
+        usual = {name: getattr(benchmark.retrieval, name) for name in spec.settings()}
+        settings = {name: value for name, value in spec.settings().items() if value != usual[name]}
+        parts += [spec.retriever] if spec.retriever != benchmark.default_retriever else []
+        parts += [re.sub(r"[/*]", "_", f"{name}={value}") for name, value in {**settings, **spec.options}.items()]
+    parts += [f"first-{spec.limit}"] if spec.limit else []
     service = model.removeprefix(f"{RAG}:")  # which the retriever says already
     called = service if service != model else model.partition("://")[2] or model.rstrip("/").rsplit("/", 1)[-1]
-    limit = f"first-{spec.limit}" if spec.limit else ""
-    parts = (head, *(_list_variant(spec) if variant else ()), limit, re.sub(r"[^\w.-]", "_", called))
-    return "runs/" + "-".join(filter(None, parts))
-
-
-def _list_variant(spec: RunSpec) -> list[str]:
-    benchmark = load(spec.benchmark)
-    settings = {name: value for name, value in spec.settings().items() if value != getattr(benchmark.retrieval, name)}
-    named = [re.sub(r"[/*]", "_", f"{name}={value}") for name, value in {**settings, **spec.options}.items()]
-    return [*([] if spec.retriever == benchmark.default_retriever else [spec.retriever]), *named]
+    return "runs/" + "-".join(filter(None, [*parts, re.sub(r"[^\w.-]", "_", called)]))
 
 
 def run_all(
@@ -63,16 +61,9 @@ def run_all(
 ) -> Sweep:
     """Do several runs, each in a folder of its own below `out`; a stopped run is the last.
 
-    What keeps a run from being done, as CRAG's graph that is not given, is found out before the first is; the others
-    are done without it.
-
-    Args:
-        specs: of the runs.
-        policy: how models are called.
-        models: those of all the runs.
-        out: the folder.
-        since: where all are asked anew, the moment from which replies count, so that what a killed command finished
-            stays; from now on when None.
+    What keeps a run from being done, as a graph that is not given, is found out before the first is; the others are
+    done without it. `since` is the moment from which replies count where all are asked anew, so that what a killed
+    command finished stays; from now on when None.
 
     Raises:
         NotReady: none can be done.
@@ -82,11 +73,16 @@ def run_all(
     sweep, places = Sweep(), {}
     for spec in specs:
         script_options(spec, benchmark)
-        if why := _find_obstacle(spec, models):
-            sweep.left_out[f"{spec.config} {spec.retriever}"] = why
-        else:
-            alone = benchmark.corpus or spec.retriever == benchmark.default_retriever
-            places[out / (spec.config if alone else f"{spec.config}-{spec.retriever}")] = spec
+        try:
+            _require_files(spec, benchmark)
+            finder = open_finder(benchmark, spec, models)
+        except NotReady as error:
+            sweep.left_out[f"{spec.config} {spec.retriever}"] = str(error)
+            continue
+        if finder is not None:
+            finder.close()
+        alone = benchmark.corpus or spec.retriever == benchmark.default_retriever
+        places[out / (spec.config if alone else f"{spec.config}-{spec.retriever}")] = spec
     if not places:
         raise NotReady(next(iter(sweep.left_out.values())))
     if policy.fresh:
@@ -99,22 +95,13 @@ def run_all(
     return sweep
 
 
-def _find_obstacle(spec: RunSpec, models: Models) -> str | None:
-    """Say what a run needs and does not have: files, a graph, a package, a model; None where all is there."""
-    benchmark = load(spec.benchmark)
-    if spec.data_dir not in (None, SAMPLE):
-        split = spec.split or benchmark.default_split
-        lacking = find_lacking(spec.benchmark, spec.config, str(spec.data_dir), split)
-        if lacking:
-            return f"{spec.data_dir} lacks {', '.join(lacking)}; fetch it with `quadrag prepare {spec.benchmark}`"
-    try:
-        finder = benchmark.finder(spec)
-        if finder is not None:
-            finder.close()
-        require_entity_llm(models.entity_llm, models.system.completer, spec)
-    except NotReady as error:
-        return str(error)
-    return None
+def _require_files(spec: RunSpec, benchmark: Benchmark) -> None:
+    if spec.data_dir in (None, SAMPLE):
+        return
+    split = spec.split or benchmark.default_split
+    if lacking := find_lacking(spec.benchmark, spec.config, str(spec.data_dir), split):
+        fetch = f"fetch it with `quadrag prepare {spec.benchmark}`"
+        raise NotReady(f"{spec.data_dir} lacks {', '.join(lacking)}; {fetch}")
 
 
 def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out: Path) -> Sweep:
@@ -129,15 +116,13 @@ def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out:
             sweep.left_out[recipe] = str(error)
             continue
         except QuadragError as error:
-            done = f"; `quadrag report {out}` shows what is done" if sweep.runs else ""
-            raise QuadragError(f"{recipe}: {error}{done}") from error
+            raise QuadragError(f"{recipe}: {error}") from error
         sweep.runs += part.runs
         sweep.left_out |= part.left_out
         if part.results[-1].stopped:
             break
     if not sweep.runs:
-        recipe, why = next(iter(sweep.left_out.items()))
-        raise QuadragError(f"{recipe}: {why}")
+        raise QuadragError(": ".join(next(iter(sweep.left_out.items()))))
     return sweep
 
 

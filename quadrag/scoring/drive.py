@@ -9,8 +9,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quadrag import catalogue
 from quadrag.benchmark import Benchmark, MetricUse
+from quadrag.catalogue import load_scorer as load_scorer
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
@@ -85,11 +85,6 @@ class ScoringInputs:
             return list(stop.results)
         except DeadServer as dead:
             raise DeadJudge({"judge": self.models[place], "said": str(dead)}) from dead
-
-
-def load_scorer(name: str) -> Any:
-    """Return a metric's pure core, a class."""
-    return catalogue.load_scorer(name)
 
 
 class Work:

@@ -1,27 +1,30 @@
 """The judges of a run: how many may be named, which is asked no further, and what is told of what they said."""
 
-import sys
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadrag.benchmark import Benchmark, MetricUse
-from quadrag.chat.completer import Completer
-from quadrag.chat.ledger import Ledger
+from quadrag.catalogue import load_scorer
 from quadrag.chat.reply import UNREADABLE, Failure
 from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question, dumps
-from quadrag.results.judges import FIRST, check_judge, read_verdict, read_verdicts
+from quadrag.results.judges import FIRST, check_judge, read_verdicts
 from quadrag.results.note import Note
 from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES
 from quadrag.results.score import Score
 from quadrag.spec import RunSpec
 
-from .drive import DeadJudge, Embed, Request, Rows, ScoringInputs, Work, follow, load_scorer, score
+from .drive import DeadJudge, Request, Rows, ScoringInputs, Work, follow, score
+
+if TYPE_CHECKING:
+    from quadrag.run.models import Models
 
 _AMONG = 20 * FIRST  # the first answers, among which there are so many to judge
 _SHOWN = 120  # characters of a verdict
@@ -50,19 +53,6 @@ class Scored(NamedTuple):
         run.notes = [note.as_row() for note in self.notes]
 
 
-class Judging(Protocol):
-    """The models of a run as far as they judge; `dead_judge` says why none is asked, where one does not answer."""
-
-    judges: Sequence[Completer]
-    dead_judge: Mapping[str, Any] | None
-    embed: Embed | None
-    ledger: Ledger | None
-
-    @property
-    def max_failed(self) -> float:
-        """The share of a metric's items above which its value is not shown."""
-
-
 class Judged(NamedTuple):
     """Answers, of what, and who judges them."""
 
@@ -82,28 +72,26 @@ class Judged(NamedTuple):
         n = len(self.given.judges)
         return [metric for metric in judged if metric.judged and (place is None or metric.asks(place, n))]
 
-    def hear(
-        self, metric: MetricUse, answers: Sequence[Answer], place: int | None, profile: str, most: int = sys.maxsize
-    ) -> tuple[Rows, list[Any]]:
-        """Ask what one metric wants of some answers by one profile, of the judge at a place alone where one is given.
+    def hear(self, metric: MetricUse, answers: Sequence[Answer], place: int) -> tuple[Rows, list[Any]]:
+        """Ask the judge at a place alone for its first verdicts on answers by one metric, by `corrected`.
 
-        Returns a row an answer, and the replies to `most` distinct chats; the others are as failed.
+        Returns a row an answer, and the replies; the answers that were not asked about are as failed.
         """
         said: dict[str, Any] = {}
 
         def ask(requests: list[Request]) -> list[Any]:
             chats = {dumps(request["messages"]): request for request in requests}
-            now = [*chats][: most - len(said)]
+            now = [*chats][: FIRST - len(said)]
             said.update(zip(now, self.given.ask([chats[key] for key in now]), strict=True))
             return [said.get(dumps(request["messages"]), _NOT_ASKED) for request in requests]
 
-        conditions = self.given.limit(self.task.conditions)
+        conditions, profile = self.given.limit(self.task.conditions), PROFILES[-1]
         work = Work(self.benchmark, metric, self.questions, answers, conditions, self.given, [profile], place)
         return [row[profile] for row in follow(work, ask)], [*said.values()]
 
 
 def score_answers(
-    models: Judging,
+    models: Models,
     benchmark: Benchmark,
     questions: Sequence[Question],
     answers: Sequence[Answer],
@@ -124,7 +112,7 @@ def score_answers(
             with Progress(f"{task.config}: verdicts", len(answers)) as progress:
                 for judge in models.judges:
                     judge.on_progress = progress.update
-                unread = _probe(judged) if models.max_failed < 1 else None
+                unread = _probe(judged) if models.policy.max_failed < 1 else None
                 if unread and models.ledger and UNREADABLE in models.ledger.retry:
                     given.said.clear()
                     with models.ledger.renewing():
@@ -138,18 +126,20 @@ def score_answers(
     return Scored(items, scores, stopped or dead, verdict, model, dead is not None)
 
 
-def _judge(models: Judging, judged: Judged) -> Scored:
+def _judge(models: Models, judged: Judged) -> Scored:
     """Score answers with the judges; those whose verdicts could not be read once more, where this is wanted."""
-    verdicts: Rows = []
+    given, ledger, verdicts = judged.given, models.ledger, Rows()
     items, scores = judged.score(verdicts)
-    ledger = models.ledger
-    if ledger and UNREADABLE in ledger.retry and not judged.given.stopped:
-        with ledger.renewing():
-            _ask_again(judged, items)
+    if ledger and UNREADABLE in ledger.retry and not given.stopped:
+        for row in _list_unread(judged, items, verdicts):
+            for place in range(len(given.judges)):
+                given.said.pop((place, dumps(row["request"])), None)
         verdicts.clear()
-        items, scores = judged.score(verdicts)
-    quoted, notes = _quote_unreadable(judged, items), find_oddities(judged, items)
-    return Scored(items, scores, judged.given.stopped, quoted, notes=notes, verdicts=verdicts)
+        with ledger.renewing():
+            items, scores = judged.score(verdicts)
+    replies = (row["reply"] for row in _list_unread(judged, items, verdicts) if row["reply"])
+    quoted = next(map(_quote, replies), None)
+    return Scored(items, scores, given.stopped, quoted, notes=find_oddities(judged, items), verdicts=verdicts)
 
 
 def _probe(judged: Judged) -> tuple[str, str] | None:
@@ -161,50 +151,24 @@ def _probe(judged: Judged) -> tuple[str, str] | None:
     answered = [answer for answer in judged.answers if answer.answer is not None][:_AMONG]
     for place, model in enumerate(judged.given.models if len(answered) > FIRST else ()):
         for metric in judged.metrics(place)[:1]:
-            rows, said = judged.hear(metric, answered, place, PROFILES[-1], FIRST)
+            rows, said = judged.hear(metric, answered, place)
             reasons = {row["reasons"].get(key) for row in rows if not row.get("ruled") for key in metric.judged}
             if len(said) == FIRST and "unparsable" in reasons <= {"unparsable", _NOT_ASKED.reason}:
                 return str(model), _quote(next(reply for reply in said if isinstance(reply, str)))
     return None
 
 
-def _ask_again(judged: Judged, items: Rows) -> None:
-    """Ask the judges anew about the answers whose verdict could not be read, and keep what they say."""
-    given = judged.given
-    anew = judged._replace(given=replace(given))
-    for metric, profile, answers in _list_unreadable(judged, items):
-        anew.hear(metric, answers, None, profile)
-    given.said |= anew.given.said
-    given.stopped = anew.given.stopped
-
-
-def _list_unreadable(judged: Judged, items: Rows) -> Iterator[tuple[MetricUse, str, list[Answer]]]:
-    """Yield the metrics that ask a judge with the answers whose verdict a profile could not read, where there are any.
-
-    What a rule decides under one profile the other one may have judged.
-    """
-    for metric in judged.metrics():
-        names = [f"{metric.module}.{key}" for key in metric.judged]
-        for profile in reversed(PROFILES):
-            unread = [
-                answer
-                for answer, line in zip(judged.answers, items, strict=True)
-                if any(line.get(name, {}).get("reason", {}).get(profile) == "unparsable" for name in names)
-            ]
-            if unread:
-                yield metric, profile, unread
-
-
-def _quote_unreadable(judged: Judged, items: Rows) -> str | None:
-    """Quote the last reply of a judge on the first answer whose verdict could not be read; None where all could."""
-    for metric, profile, answers in _list_unreadable(judged, items):
-        for place in range(len(judged.given.judges)):
-            if metric in judged.metrics(place):
-                (row,), said = judged.hear(metric, answers[:1], place, profile)
-                texts = [reply for reply in said if isinstance(reply, str)]
-                if "unparsable" in row["reasons"].values() and texts:
-                    return _quote(texts[-1])
-    return None
+def _list_unread(judged: Judged, items: Rows, verdicts: Rows) -> Iterator[Mapping[str, Any]]:
+    """Yield what judges were asked, and said, about answers whose verdict could not be read."""
+    place = ("config", "split", "id", "sample")
+    unread = {
+        (*(line[name] for name in place), metric.name)
+        for line in items
+        for metric in judged.metrics()
+        for key in metric.judged
+        if "unparsable" in line.get(f"{metric.module}.{key}", {}).get("reason", {}).values()
+    }
+    return (row for row in verdicts if (*(row[name] for name in place), row["metric"]) in unread)
 
 
 def _quote(reply: str) -> str:
@@ -212,23 +176,13 @@ def _quote(reply: str) -> str:
 
 
 def find_oddities(judged: Judged, items: Rows) -> list[Note]:
-    """Note what is odd of the verdicts on answers; of several judges on a panel each is read by itself."""
+    """Note what is odd of the verdicts on answers; of several judges on a panel by their mean."""
     notes = []
     for place, model in enumerate(judged.given.models):
-        said = []
-        for metric in judged.metrics(place):
-            names = {f"{metric.module}.{key}": key for key in metric.judged}
-            if metric.panel and len(judged.given.judges) > 1:
-                rows, _ = judged.hear(metric, judged.answers, place, PROFILES[-1])
-                said.append({name: [_read(row, name, key) for row in rows] for name, key in names.items()})
-            else:
-                said.append({name: read_verdicts(items, name) for name in names})
-        notes += check_judge(str(model), said, items)
+        asked = [metric for metric in judged.metrics(place) if not (metric.panel and place)]
+        names = [[f"{metric.module}.{key}" for key in metric.judged] for metric in asked]
+        notes += check_judge(str(model), [{name: read_verdicts(items, name) for name in each} for each in names], items)
     return notes
-
-
-def _read(row: Mapping[str, Any], name: str, key: str) -> float | str | None:
-    return None if row.get("ruled") else read_verdict(name, row["reasons"].get(key, row.get(key)))
 
 
 def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]], reason: str) -> int:
@@ -245,45 +199,38 @@ def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]]
 # Who may judge.
 
 
-Runs = Sequence[tuple[Benchmark, RunSpec]]
-
-
-def list_metrics(runs: Runs) -> list[MetricUse]:
+def list_metrics(runs: Sequence[tuple[Benchmark, RunSpec]]) -> list[MetricUse]:
     """List the metrics of runs."""
     return [metric for benchmark, task in runs for metric in benchmark.metrics(task.config, task.conditions)]
 
 
-def check_models(models: Any, runs: Runs) -> None:
+def check_models(models: Models, runs: Sequence[tuple[Benchmark, RunSpec]]) -> None:
     """Refuse judges, a sentence embedding or a model for entities that none of these runs asks, and too many judges."""
     metrics = list_metrics(runs)
-    where = f"{runs[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in runs))}"
-    for model, is_asked, use, option in (
-        (models.judges, any(metric.judged for metric in metrics), "a judge", "--judge"),
-        (models.embed, any(metric.embedded for metric in metrics), "for an embedding", "--bertscore"),
-        (
-            models.entity_llm,
-            any(benchmark.asks_entities(task) for benchmark, task in runs),
-            "for entities",
-            "--entity-llm",
-        ),
-    ):
+    asked = {
+        "--judge": (models.judges, any(metric.judged for metric in metrics)),
+        "--bertscore": (models.embed, any(metric.embedded for metric in metrics)),
+        "--entity-llm": (models.entity_llm, any(benchmark.asks_entities(task) for benchmark, task in runs)),
+    }
+    for option, (model, is_asked) in asked.items():
         if model and not is_asked:
-            raise QuadragError(f"nothing in {where} asks {use} as it is run here; leave out {option}")
-    check_judges(runs, len(models.judges))
+            where = f"{runs[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in runs))}"
+            raise QuadragError(f"nothing in {where} asks what {option} names as it is run here; leave out {option}")
+    check_judges(metrics, len(models.judges))
 
 
-def check_judges(runs: Runs, judges: int) -> None:
-    """Refuse more judges than the metrics of any of these runs ask."""
-    asking = [metric for metric in list_metrics(runs) if metric.judged]
+def check_judges(metrics: Sequence[MetricUse], judges: int) -> None:
+    """Refuse more judges than any of these metrics asks."""
+    asking = [metric for metric in metrics if metric.judged]
     most = max((metric.judge + 1 for metric in asking), default=1)
     if judges > most and not any(metric.panel for metric in asking):
-        raise QuadragError(f"{runs[0][0].name} asks {most} judge{'s' * (most > 1)} at most, not {judges}; give fewer")
+        raise QuadragError(f"{most} judge{'s' * (most > 1)} at most can be asked here, not {judges}; give fewer")
 
 
 def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str, Any]:
     """Return the request's field that holds a judge to a form: none for ``text``, any ``json``, a metric's ``schema``.
 
-    At its place (`role`) OmniEval's second judge is asked about hallucination alone, and has its schema.
+    A judge that is asked for one config of a metric alone, by its place (`role`), has the schema of that.
     """
     if shape == "text":
         return {}

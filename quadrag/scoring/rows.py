@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from quadrag.benchmark import Benchmark, MetricUse, Stratum
 from quadrag.records import Key, Question
-from quadrag.results.items import Lines, is_ruled, items_of, tally
+from quadrag.results.items import Lines, counts, is_ruled, items_of, stratify, tally
 from quadrag.results.score import ALL, Counts, Score, ScoreKey, Status
-from quadrag.results.strata import counts, stratify
 from quadrag.stats import Item, Mean, macro, summarise_all
 
 

@@ -4,12 +4,15 @@ Two ways lead from its passages to these, one for the whole run: by id, where at
 gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text, where a passage is part of a gold
 document of its question, or holds one whole, blanks aside, with `LEAST` characters or more. Where no passage is known
 so, but an id has the form of a gold document's, as 64 hexadecimal digits, or passages have texts alone, nothing was
-found. Of ids of another form that cannot be told, nor where most texts are too short: nothing is ranked.
+found. Of ids of another form that cannot be told: nothing is ranked.
 """
+
+from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from quadrag.benchmark import NOT_GIVEN, Benchmark
 from quadrag.errors import one_line
@@ -19,51 +22,40 @@ from quadrag.records import Answer, Key, Passage, Question, document_id
 from quadrag.spec import RunSpec
 from quadrag.systems.own import as_served
 
-from .judging import Judging, Scored, score_answers
+from .judging import Scored, score_answers
+
+if TYPE_CHECKING:
+    from quadrag.run.models import Models
 
 LEAST = 32  # characters, blanks aside, from which a part of a text is taken for a part of it and no chance
 _LONGEST = 16  # characters of an id that is shown
-_MOST = 0.5  # share of the passages that may be too short to be known, so that a ranking still says something
 _HEX = re.compile("[0-9a-f]")  # each as 0 leaves what is alike in the hashes and UUIDs of a corpus
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a system gave.
+    """What a system gave."""
 
-    Attributes:
-        passages: how many, over all questions.
-        questions: how many questions had any.
-        texts: whether any passage has a text.
-        by: ``id`` or ``text``, the way to the gold documents; ``form`` where ids have the form of theirs and none is a
-            gold document's; None where there is no way.
-        why: why retrieval is not ranked; None where it is, or where the benchmark never ranks.
-        bare: how many answers came without passages.
-        gold: how many passages are gold documents of their questions, where texts are the way.
-    """
-
-    passages: int = 0
-    questions: int = 0
-    texts: bool = False
+    passages: int = 0  # over all questions
+    questions: int = 0  # that had any
+    texts: bool = False  # whether any passage has one
+    # ``id`` or ``text``, the way to the gold documents; ``form`` where ids have the form of theirs and none is a gold
+    # document's; None where there is no way
     by: str | None = None
-    why: str | None = None
-    bare: int = 0
-    gold: int = 0
+    why: str | None = None  # why retrieval is not ranked; None where it is, or where the benchmark never ranks
+    bare: int = 0  # answers without passages
+    gold: int = 0  # passages that are gold documents of their questions, where texts are the way
 
 
 def score_service(
-    session: Judging,
+    models: Models,
     inner: Benchmark,
     questions: Sequence[Question],
     answers: Sequence[Answer],
     task: RunSpec,
     passages: Mapping[Key, Sequence[Passage]],
 ) -> tuple[Scored, Evidence]:
-    """Score a system's answers and rankings.
-
-    Returns:
-        What `score_answers` does, and what the system gave.
-    """
+    """Score a system's answers and rankings; return what `score_answers` does, and what the system gave."""
     evidence, known = find_documents(inner, task, questions, passages)
     bare = sum(answer.answer is not None and not passages[answer.key] for answer in answers)
     ranked = {
@@ -73,7 +65,7 @@ def score_service(
         if answer.answer is not None or passages[answer.key]
     }
     served = as_served(inner, evidence.texts, evidence.why)
-    scored = score_answers(session, served, questions, answers, task, None, ranked)
+    scored = score_answers(models, served, questions, answers, task, None, ranked)
     return scored, replace(evidence, bare=bare)
 
 
@@ -104,11 +96,6 @@ def find_documents(
     forms = {_HEX.sub("0", document) for document in gold}
     if not any(hits) and any(_HEX.sub("0", document) in forms for document in every):
         return replace(evidence, by="form"), own
-    others = [text for text, hit in zip(texts, hits, strict=True) if not hit]
-    short = sum(0 < len(text) < LEAST for text in others)
-    if any(texts) and short > _MOST * len(every):
-        few = f"{short} of {len(every)} are under {LEAST} characters"
-        return replace(evidence, why=f"most passages are too short to be known; {few}"), own
     named = [ident for ident in every if not ident.startswith(UNNAMED)]
     if any(hits) or (inner.gold and any(texts) and not named):
         return replace(evidence, by="text", gold=sum(hits)), names
@@ -129,14 +116,14 @@ def match_gold(
     """Return the gold document that each passage is known by its text to be of, by question; None where it is none."""
     read = read_gold(inner, task, questions)
     golds = {key: [(ident, squeeze(text)) for ident, text in pairs] for key, pairs in read.items()}
-    return {key: [_match(squeeze(one.text), golds.get(key, ())) for one in row] for key, row in passages.items()}
 
+    def match(text: str, key: Key) -> str | None:
+        for ident, gold in golds.get(key, ()):
+            if (len(text) >= LEAST and text in gold) or (len(gold) >= LEAST and gold in text):
+                return ident
+        return None
 
-def _match(text: str, golds: Sequence[tuple[str, str]]) -> str | None:
-    for ident, gold in golds:
-        if (len(text) >= LEAST and text in gold) or (len(gold) >= LEAST and gold in text):
-            return ident
-    return None
+    return {key: [match(squeeze(passage.text), key) for passage in row] for key, row in passages.items()}
 
 
 def read_gold(inner: Benchmark, task: RunSpec, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:

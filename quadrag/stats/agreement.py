@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import SEED, UPPER
-from .items import Interval
+from .means import SEED, UPPER, Interval
 
 Intervals = tuple[Interval | None, Interval | None, Interval | None]  # of accuracy, kappa and AC1
 _DRAWS = (10_000, 100_000)  # of all groups: the fewer, the more groups there are

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import Z, wilson
-from .items import Interval
+from .means import Interval, Z, wilson
 
 Values = NDArray[np.float64]
 

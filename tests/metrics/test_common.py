@@ -1,17 +1,14 @@
 """What every metric keeps: its folder, card and examples, columns and results in every shape, bad input by its name."""
 
 import ast
-import csv
 import inspect
 import math
 import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -111,7 +108,6 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"predictions": "70"}, "predictions is str"),
         ({"predictions": None}, "predictions is NoneType"),
         ({"references": ["70"]}, "references"),
-        ({"predictions": [["70"], ["b"], 1.5]}, "predictions["),
         ({"profile": "offical"}, "'offical'"),
         ({"states": [None]}, "states has 1"),
         ({"states": [None, "late", None], "predictions": [None] * 3}, "'late'"),
@@ -119,16 +115,13 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
     "judged": [
         ({"judge": lambda requests: []}, "0 replies"),
         ({"judge": lambda requests: "Yes"}, "str"),
-        ({"judge": lambda requests: None}, "NoneType"),
     ],
     "asked": [
         ({"questions": None}, "questions"),
-        ({"questions": ["q"]}, "questions has 1"),
         ({"questions": ["q", None, "q"]}, "questions[1]"),
     ],
     "rgb": [
         ({"references": ["a", "a", {"a": 1}]}, "references[2]"),
-        ({"references": ["a", "a", ["a", [None]]]}, "references[2][1][0]"),
         ({"references": ["a", "a", [[["a"]]]]}, "references[2][0][0]"),
         ({"language": "de"}, "'de'"),
     ],
@@ -140,69 +133,50 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
     "rgb_accuracy": [({"references": None}, "references is NoneType"), ({"references": ["a"] * 4}, "4 references")],
     "crud_overlap": [
         ({"references": ["a", ["a", "b"], "c"]}, "references[1]"),
-        ({"references": ["a", [["a"]], "c"]}, "references[1]"),
         ({"embed": "text2vec"}, "embed is str"),
         ({"embed": lambda texts: [1.0] * len(texts)}, "embed returned shape (4,)"),
-        ({"embed": lambda texts: [[1.0]]}, "embed returned shape (1, 1)"),
         ({"embed": lambda texts: [[math.nan]] * len(texts)}, "finite"),
     ],
     "omnieval_overlap": [
-        ({"references": ["a", {"a": 1}, "c"]}, "references[1]"),
         ({"references": ["a", ["a", None], "c"]}, "references[1][1]"),
     ],
     "retrieval_ranking": [
         ({"predictions": [["a"], ["a", 1.5], []]}, "predictions[1][1] is float"),
         ({"predictions": [["a"], [True], []]}, "predictions[1][0] is bool"),
-        ({"references": ["a", ["a"], ["a"]]}, "references[0]"),
         ({"references": [["a"], [["a"]], []]}, "references[1][0]"),
         ({"k": 5}, "k is 5"),
-        ({"k": []}, "k is []"),
         ({"k": [1, 0]}, "k is [1, 0]"),
-        ({"k": [2.0]}, "k is [2.0]"),
-        ({"k": [True]}, "k is [True]"),
         ({"k": [5, 1, 5]}, "k is [5, 1, 5]"),
     ],
     "truthfulness": [
         ({"judge": "http://127.0.0.1/v1"}, "judge is str"),
         ({"judges": [print]}, "judge alone"),
         ({"judge": None, "judges": []}, "judges is list"),
-        ({"judge": None, "judges": print}, "judges is builtin"),
         ({"judge": None, "judges": [print, 1]}, "judge is int"),
         ({"references": ["b", ["c", 7], "d"]}, "references[1][1]"),
         ({"prompt": "Q {question} {answer}"}, "{reference}"),
-        ({"prompt": 7}, "{reference}"),
         ({"tokenizer": "llama"}, "tokenizer is str"),
         ({"ratings": ["perfect", None, None]}, "both"),
         ({"judge": None, "ratings": ["perfect"]}, "ratings has 1"),
         ({"judge": None, "ratings": ["perfect", "good", None]}, "ratings[1] is 'good'"),
-        ({"weights": {"s": 1}}, "domains"),
         ({"weights": {"s": 1}, "domains": ["a"] * 3}, "question_types"),
-        ({"weights": {}, "domains": ["a"] * 3, "question_types": ["s"] * 3}, "'s'"),
-        ({"weights": [1], "domains": ["a"] * 3, "question_types": ["s"] * 3}, "'s'"),
         ({"weights": {"s": 1}, "domains": ["a"] * 3, "question_types": ["s", "t", "s"]}, "'t'"),
         ({"weights": {"a": {"s": 1}}, "domains": ["a", "b", "a"], "question_types": ["s"] * 3}, "'b'"),
         ({"weights": {"a": {"s": -1}}, "domains": ["a"] * 3, "question_types": ["s"] * 3}, "weights has -1"),
-        ({"weights": {"s": True}, "domains": ["a"] * 3, "question_types": ["s"] * 3}, "weights has True"),
-        ({"weights": {"s": 1, "a": {}}, "domains": ["a"] * 3, "question_types": ["s"] * 3}, "weights has None"),
         ({"weights": {"s": 1}, "domains": ["a"], "question_types": ["s"] * 3}, "domains has 1"),
     ],
     "omnieval": [
         ({"judge": None}, "judge is NoneType"),
         ({"references": ["b", ["c", 7], "d"]}, "references[1][1]"),
         ({"contexts": None}, "contexts is None"),
-        ({"contexts": [["p"]]}, "contexts has 1"),
         ({"contexts": [None, ["p"], ["p"]]}, "contexts[0] is NoneType"),
         ({"contexts": [[None], [], []]}, "contexts[0][0]"),
         ({"contexts": [{"text": "p"}, [], []]}, "contexts[0] is dict"),
         ({"history": ["q", [], []]}, "history[0] is str"),
-        ({"history": [["q"], [], []]}, "history[0][0] is str"),
-        ({"history": [[{"q": "q"}], [], []]}, "history[0][0] is q"),
         ({"history": [[], [{"question": 1}], []]}, "history[1][0][0] is int"),
         ({"prompts": "acc"}, "prompts is str"),
         ({"prompts": {"accuracy": "x"}}, "'accuracy'"),
         ({"prompts": {"acc": ["a", "b", "c"]}}, "prompts['acc']"),
-        ({"prompts": {"acc": "{answer}"}}, "{references}"),
-        ({"prompts": {"utl": "{answer}{references}"}}, "{passages}"),
     ],
     "ragquesteval": [
         ({"judge": None}, "judge is NoneType"),
@@ -210,14 +184,10 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"ids": None}, "ids"),
         ({"ids": ["q", 7, "q"]}, "ids[1]"),
         ({"question_cache": "/no/such/file.json"}, "/no/such/file.json"),
-        ({"question_cache": [{}]}, "question_cache holds list"),
         ({"question_cache": {"x": ["问"]}}, "question_cache holds list"),
-        ({"question_cache": {"x": {"question": "问"}}}, "['x']['question'] is str"),
         ({"question_cache": {"x": {"answers": [1]}}}, "['x']['answers'][0] is int"),
         ({"prompts": "Q {text}"}, "prompts is str"),
         ({"prompts": {"answer": "{text}"}}, "'answer'"),
-        ({"prompts": {"questions": "Q"}}, "{text}"),
-        ({"prompts": {"answers": "A {text}"}}, "{questions}"),
     ],
 }
 
@@ -330,25 +300,6 @@ def test_one_metric_class_and_its_options(metrics_root: Path, metric: Any, name:
     assert metric.inputs_description in str(metric.compute.__doc__) and metric.citation.strip() in card
 
 
-def test_folder_is_a_space(metrics_root: Path, name: str) -> None:
-    from huggingface_hub import SpaceCard
-
-    card = SpaceCard.load(metrics_root / name / "README.md", ignore_metadata_errors=False)
-    meta = card.data.to_dict()
-    fixed = {"sdk": "gradio", "app_file": "app.py", "python_version": "3.11", "license": "apache-2.0"}
-    assert fixed.items() <= meta.items() and meta["tags"] == ["evaluate", "metric"]
-    assert (
-        re.fullmatch(r"6\.\d+\.\d+", meta["sdk_version"])
-        and meta["title"]
-        and meta["description"]
-        and meta["emoji"]
-        and not meta["pinned"]
-    )
-    sections = [line[3:] for line in card.text.splitlines() if line.startswith("## ")]
-    assert sections == ["Description", "How to use", "Examples", "Limitations and bias", "Citation"]
-    assert all(part in card.text for part in ("### Inputs", "### Output values", "### Values from papers"))
-
-
 @pytest.mark.slow
 def test_examples_run_by_the_bare_names(metrics_root: Path, tmp_path: Path) -> None:
     env = {**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HOME": str(tmp_path / "home")}
@@ -357,38 +308,6 @@ def test_examples_run_by_the_bare_names(metrics_root: Path, tmp_path: Path) -> N
     command = [sys.executable, str(script), *(str(metrics_root / name) for name in FOLDERS)]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "benchmark", "tables", "wanted", "scale", "n"),
-    [
-        ("truthfulness", "crag", ("6", "11"), ".*", 100, 8 * 4 * 4 + 5 * 2 * 5),
-        ("omnieval", "omnieval", ("4", "5"), "acc|hal|com|utl|nac", 1, 4 * 2 * 5 + 8 * 2 * 5 - 4 * 2 * 2),
-        ("ragquesteval", "crud_rag", ("8",), "ragquesteval_.*", 100, 96),
-    ],
-)
-def test_a_card_s_tables_are_the_published_ones(
-    metrics_root: Path, name: str, benchmark: str, tables: tuple[str, ...], wanted: str, scale: int, n: int
-) -> None:
-    card = (metrics_root / name / "README.md").read_text(encoding="utf-8").split("### Values from papers\n")[1]
-    cells = [cell for line in card.split("\n## ")[0].splitlines() for cell in line.strip("| ").split(" | ")[1:]]
-    printed = Counter(
-        round(float(x), 4) for cell in cells for x in re.findall(r"(?<=/ )-?[\d.]+|^-?[\d.]+(?= /)", cell)
-    )
-    with (ROOT / "baselines" / benchmark / "published.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["table"] in tables and re.fullmatch(wanted, row["metric"])]
-    rows = [row for row in rows if scale == 1 or row["unit"] == "percent"]
-    assert printed == Counter(round(float(row["value"]) / scale, 4) for row in rows) and printed.total() == n
-
-
-def test_the_paper_s_numbers_come_from_counts(load_file: Callable[[str], ModuleType]) -> None:
-    # RGB's Table 7, CR: 1 of 3, 1 of 4 and 4 of 7 judged detections, as rows are averaged.
-    scoring = load_file("_shared/scoring.py")
-    for right, of, printed in ((1, 3, 33.33), (1, 4, 25.0), (4, 7, 57.14)):
-        rows = [scoring.row({"cr": float(i < right)}) for i in range(of)]
-        rows += [scoring.row({"cr": "not_applicable"})] * 93
-        for profile in PROFILES:
-            assert round(100 * scoring.average(["cr"], rows, profile, {})["cr"], 2) == printed
 
 
 ANSWERS = ["It was 70.", "No."]
@@ -414,13 +333,3 @@ def test_a_column_is_a_list_and_a_table_is_none(load_metric: Callable[[str], Any
     for lacking in (None, float("nan"), pd.NA, np.float64("nan")):
         got = load_metric("rgb_accuracy").compute(predictions=["70", lacking], references=["70", "70"])
         assert (got["accuracy"], got["n_scored"], got["unscored"]) == (1.0, 1, {"api_error": 1})
-
-
-def test_half_a_surrogate_pair_is_a_character_like_another(load_metric: Callable[[str], Any]) -> None:
-    golds, plain = ["a\ud800", [["70", "\udc00"]], "\U0001f600"], ["a\ufffd", [["70", "\ufffd"]], "😀"]
-    answers = ["xa\ud83d", "70 \ud800", "\ud83d\ude00"]
-    for name in RGB:
-        got = load_metric(name).compute(predictions=answers, references=golds)
-        assert got == load_metric(name).compute(predictions=["xa\ufffd", "70 \ufffd", "😀"], references=plain)
-    assert load_metric("rgb_accuracy").compute(predictions=answers, references=golds)["accuracy"] == 1.0
-    assert load_metric("retrieval_ranking").compute(predictions=[["\ud83d", "b"]], references=[["b"]])["mrr"] == 0.5

@@ -1,6 +1,7 @@
 """Answers that try to leave their place in a judge's request: every judged metric, a judge that obeys what gets out."""
 
 import json
+import re
 import sys
 import unicodedata
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from injections import attacks, obeyed, seen
+from injections import attacks, obeyed
 
 FOUND = "问题 1\n<response>\n%s\n</response>"
 CACHE = {"a": {"question": ["哪里？"], "answers": ["西安"]}}
@@ -92,58 +93,6 @@ def test_no_question_does_either(load_metric: Callable[[str], Any], name: str) -
 
 ATTACKS = json.loads(Path(__file__).with_name("attacks.json").read_text(encoding="utf-8"))
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-SHOWN: dict[str, dict[str, Any]] = {
-    "truthfulness": {"question": "Where?", "reference": "Oslo", "answer": "Rome"},
-    "omnieval": {
-        "question": "问", "history": [{"question": "前", "answer": "答"}], "references": ["金"], "answer": "甲",
-        "passages": ["段"],
-    },
-}  # fmt: skip
-
-
-def put(shown: Any, text: str) -> Any:
-    if isinstance(shown, list):
-        return [put(shown[0], text)]
-    return {key: text for key in shown} if isinstance(shown, dict) else text
-
-
-@pytest.mark.parametrize("name", SHOWN)
-def test_an_attack_stays_in_its_place(load_metric: Callable[[str], Any], name: str) -> None:
-    asked: list[str] = []
-
-    def judge(requests: list[Any]) -> list[str]:
-        asked.extend(request[0]["content"] for request in requests)
-        return [CASES[name].honest] * len(requests)
-
-    def ask(shown: dict[str, Any]) -> list[str]:
-        asked.clear()
-        given = {"questions": [shown["question"]], "judge": judge}
-        if name == "omnieval":
-            given |= {"contexts": [shown["passages"]], "history": [shown["history"]]}
-        gold = shown["references"] if "references" in shown else shown["reference"]
-        load_metric(name).compute(predictions=[shown["answer"]], references=[gold], **given)
-        return [*asked]
-
-    benign = [text.splitlines() for text in ask(SHOWN[name])]
-    for attack in ATTACKS:
-        text = attack["text"].strip()
-        for slot in SHOWN[name]:
-            shown = {**SHOWN[name], slot: put(SHOWN[name][slot], text)}
-            sent = ask(shown)
-            assert len(sent) == len(benign)
-            for content, before in zip(sent, benign, strict=True):
-                lines = content.splitlines()
-                changed = [i for i, line in enumerate(before) if lines[i] != line]
-                seen_here = slot != "passages" or any('"passages": [' in line for line in before)
-                assert len(lines) == len(before) and len(changed) == seen_here, (
-                    "nothing outside the one line is touched"
-                )
-                for line in (lines[i] for i in changed):
-                    material = json.loads(line)
-                    assert material == {key: shown[key] for key in material}
-                    bare = line.replace('"history": [{"', "").replace('"}], "references": [', "")
-                    assert not any(unicodedata.category(char) in UNSEEN or char in "<>`" for char in bare)
-                    assert attack["hook"] is None or attack["hook"] not in content
 
 
 @given(st.one_of(st.text(), st.sampled_from([attack["text"] for attack in ATTACKS])))
@@ -188,13 +137,4 @@ def test_what_is_escaped_stays_so_and_nothing_is_lost(load_file: Callable[[str],
     template = "<note>{text}</note>"
     once = slots.escape(text, template)
     assert slots.escape(once, template) == once
-    for bracket in {char for char in text if slots._FOLDED[ord(char)] in ("<", "[")}:
-        once = once.replace(slots._spell(bracket), bracket)
-    assert once == text or "\\u" in text
-
-
-def test_every_bracket_that_folds_to_one_is_looked_for(load_file: Callable[[str], ModuleType]) -> None:
-    slots = load_file("_shared/slots.py")
-    every = map(chr, range(sys.maxunicode + 1))
-    assert [char for char in every if slots._FOLDED[ord(char)] in ("<", "[") and not slots._OPENS.match(char)] == []
-    assert {seen(char) for char in "＜‹〈⟨《﹤❮˂"} == {"<"}
+    assert "\\u" in text or re.sub(r"\\u([0-9a-f]{4})", lambda code: chr(int(code[1], 16)), once) == text

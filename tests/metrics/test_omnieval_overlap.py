@@ -52,28 +52,6 @@ def test_official_rouge_is_0_where_rouge_chinese_raises_an_error(metric: Any, pr
     assert one(metric, "基金", [prediction, "基金"])["rouge_l"] == one(metric, "基金", "基金")["rouge_l"]
 
 
-@pytest.mark.parametrize(
-    ("sentence", "words"),
-    [
-        ("甲\n\n乙", ["甲", "", "乙"]),
-        ("甲。\n乙", ["甲", "。", "", "乙"]),
-        ("\n甲\n", ["甲"]),
-        ("\r\n甲", ["", "甲"]),
-        ("甲　乙", ["甲", "乙"]),
-        ("......." + "甲", ["......", ".", "甲"]),
-        (" \n", []),
-        ("", []),
-    ],
-)
-def test_official_rouge_takes_a_blank_line_for_a_word(overlap: ModuleType, sentence: str, words: list[str]) -> None:
-    assert overlap.rouge_words(cut(sentence)) == words
-    if words:
-        (lengths,) = (s["lengths"] for s in Rouge(return_lengths=True).get_scores([" ".join(cut(sentence))], ["甲"]))
-        assert lengths["hyp"] == sum(map(bool, words))  # it counts without the empty ones, but compares with them
-        (raw,) = Rouge(["rouge-l"], raw_results=True).get_scores([" ".join(cut(sentence))], ["甲"])
-        assert raw["rouge-l"]["hyp"] == len(words)
-
-
 def test_corrected_counts_failed_and_empty_answers_as_0(metric: Any) -> None:
     got = metric.compute(predictions=["基金", None, ""], references=["基金"] * 3, profile="corrected")
     for key in ("em", "f1", "rouge_1", "rouge_l"):

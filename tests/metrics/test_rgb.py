@@ -67,14 +67,6 @@ def test_one_reference_in_every_shape_and_every_part_whole(accuracy: Any) -> Non
     assert values(got, "accuracy_bounded") == [1.0, 0.0, 1.0] and got["accuracy"] == 1.0
 
 
-def test_a_failed_item_leaves_the_official_denominator_and_stays_in_the_corrected(accuracy: Any) -> None:
-    got = [accuracy.compute(predictions=["70", None, "", None], references=["70"] * 4, profile=p) for p in PROFILES]
-    assert [one["accuracy"] for one in got] == [0.5, 0.25] and [one["n_scored"] for one in got] == [2, 2]
-    assert "accuracy_over_scored" not in got[0] and got[1]["accuracy_over_scored"] == 0.5
-    none = [accuracy.compute(predictions=[None], references=["a"], profile=p)["accuracy"] for p in PROFILES]
-    assert none == [None, 0.0]
-
-
 @pytest.mark.pure
 @given(text, gold, st.data())
 def test_corrected_zh_is_blind_to_spaces(rgb: ModuleType, answer: str, accepted: Any, data: Any) -> None:

@@ -69,7 +69,7 @@ def test_a_run_has_its_values(quadrag, run, folder):
     named = [port in answer for port, answer in zip(ports, answers, strict=True)]
     assert values["port_named", "port_named"] == sum(named) / 6 > 0
     assert values["retrieval_ranking", "mrr"] > 0
-    assert {s["slice"] for s in scores} == {"all", "kind:dry", "kind:liquid"}
+    assert {s["slice"] for s in scores} == {"all", "kind=dry", "kind=liquid"}
 
 
 def test_answers_score_alike(quadrag, run, folder):
@@ -86,7 +86,9 @@ def test_answers_score_alike(quadrag, run, folder):
 
 
 def test_tables_and_the_page_are_drawn(quadrag, run, folder):
-    quadrag("run", "harbour", "ships", "--data-dir", "sample", "--top-k", "1", "--out", "other")
+    quadrag("run", "harbour", "ships", "--data-dir", "sample", "--retriever", "words", "--top-k", "1", "--out", "other")
+    found = [json.loads(line)["passages"][0]["id"] for line in (folder / "other/retrieved.jsonl").open("rb")]
+    assert found == [f"n{row}#0" for row in range(6)]
     assert "port_named" in quadrag("report", str(run), "--html", "page.html")
     assert "port_named" in quadrag("report", str(run), "other", "--html", "pair.html")
     assert {"page.html", "pair.html"} <= {path.name for path in folder.iterdir()}

@@ -1,8 +1,6 @@
 """Records on disk: the same bytes always, a whole file or none, and every bad line named."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -12,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.errors import QuadragError
-from quadrag.records import Answer, Question, dumps, read_jsonl, write_jsonl, write_text
+from quadrag.records import dumps, read_jsonl, write_jsonl, write_text
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -31,22 +29,6 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[st
     before = path.read_bytes()
     write_jsonl(path, (row for _, row in read_jsonl(path)))
     assert path.read_bytes() == before
-
-
-@given(JSON)
-def test_one_line_of_json(value: Any) -> None:
-    line = dumps(value)
-    assert "\n" not in line
-    assert "\r" not in line
-    assert json.loads(line) == value
-
-
-def test_text_is_kept_readable_and_half_an_emoji_is_written_as_its_escape(tmp_path: Path) -> None:
-    rows = [{"answer": "文档\u2028\u00a0😀"}, {"answer": "cut \ud83d"}, {"\udc00": "\\ud83d"}]
-    write_jsonl(tmp_path / "a.jsonl", rows)
-    expected = '{"answer": "文档\u2028\u00a0😀"}\n{"answer": "cut \\ud83d"}\n{"\\udc00": "\\\\ud83d"}\n'
-    assert (tmp_path / "a.jsonl").read_bytes() == expected.encode()
-    assert [row for _, row in read_jsonl(tmp_path / "a.jsonl")] == rows
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {"a": -float("inf")}])
@@ -124,27 +106,3 @@ def test_bad_content_is_named(tmp_path: Path, content: bytes, message: str) -> N
     path.write_bytes(content)
     with pytest.raises(QuadragError, match=rf"^{path}{message}$"):
         list(read_jsonl(path))
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("{}", encoding="utf-8")
-    for path, reason in (
-        (tmp_path / "absent", "No such file or directory"),
-        (tmp_path, "Is a directory"),
-        (tmp_path / "file" / "below", "Not a directory"),
-    ):
-        with pytest.raises(QuadragError, match=rf"^cannot read {path} \({reason}\); expected a JSON Lines file$"):
-            list(read_jsonl(path))
-
-
-def test_keys_and_rows_of_the_records(tmp_path: Path) -> None:
-    question = Question("rgb", "noise_robustness_zh", "noise_40", "7", "q", [["a"]], "zh")
-    answer = Answer(
-        "rgb", "noise_robustness_zh", "noise_40", "7", 0, None, "why", "truncated", "length", {"total_tokens": 3}
-    )
-    assert question.key == answer.key == ("noise_robustness_zh", "noise_40", "7")
-    write_jsonl(tmp_path / "answers.jsonl", [asdict(answer)])
-    ((_, row),) = read_jsonl(tmp_path / "answers.jsonl")
-    assert Answer(**row) == answer
-    place = ["benchmark", "config", "split", "id", "sample"]
-    assert list(row) == [*place, "answer", "reasoning", "state", "finish_reason", "usage"]

@@ -57,7 +57,6 @@ class State:
     latency: float | Callable[[dict[str, Any]], float] = 0.0  # seconds, of every request or by its body
     key: str | None = None
     key_header: str = "authorization"
-    slots: int = 0  # requests that are served at once, the others wait; 0 for all
     rules: list[Rule] = field(default_factory=list)
     manner: Callable[[dict[str, Any]], Rule | None] | None = None  # a rule made of a request's body
     fault_rate: float = 0.0
@@ -65,8 +64,6 @@ class State:
     calls: Counter[str] = field(default_factory=Counter)
     authorizations: set[str] = field(default_factory=set)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)  # address and headers of each request
-    busy: int = 0
-    waiting: list[tuple[Any, tuple[Any, ...]]] = field(default_factory=list)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     keep_bodies: bool = True
     requests: int = 0
@@ -153,14 +150,6 @@ class _Protocol(asyncio.Protocol):
             state.bodies.append(body)
         state.in_flight += 1
         state.most_in_flight = max(state.most_in_flight, state.in_flight)
-        if state.slots and state.busy >= state.slots:
-            state.waiting.append((self, (body, asked, authorization)))
-        else:
-            self.serve(body, asked, authorization)
-
-    def serve(self, body: dict[str, Any], asked: str, authorization: str) -> None:
-        state = self.state
-        state.busy += 1
         if seconds := state.latency(body) if callable(state.latency) else state.latency:
             asyncio.get_running_loop().call_later(seconds, self.finish, body, asked, authorization)
         else:
@@ -178,13 +167,6 @@ class _Protocol(asyncio.Protocol):
     def finish(self, body: dict[str, Any], asked: str, authorization: str) -> None:
         state = self.state
         state.in_flight -= 1
-        state.busy -= 1
-        while state.waiting and state.busy < state.slots:
-            protocol, request = state.waiting.pop(0)
-            if protocol.transport.is_closing():  # as llama.cpp and vLLM do with what nobody waits for
-                state.in_flight -= 1
-            else:
-                protocol.serve(*request)
         rule = self.rule(asked, body["model"]) or (state.manner(body) if state.manner else None)
         action = rule.action if rule else ""
         if self.transport.is_closing() or action == "stall":

@@ -1,20 +1,15 @@
-"""Attacks on a process: killed, torn, starved, beside another one, told nonsense by its model.
+"""Attacks on a process: killed, torn, starved, beside another one.
 
 Each takes the world, a job and a seed of its own, and yields findings: what does not hold. However a job was disturbed,
 the same command then ends with the same files, has lost no answer, and has paid for none twice.
 """
 
-import json
-import os
-import pickle
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-import yaml
-from hostile_server import GOOD, HostileServer, fill
 from jobs import CONCURRENCY, Job
 from world import WATCH, World
 
@@ -22,10 +17,6 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 
 JOURNALS = ("stages", "retrieving.jsonl", "answering.jsonl")
-REPLIES = Path(__file__).parents[1] / "attacks" / "replies.yaml"
-CANARY = "canary"  # made by a pickle that somebody reads
-# Waits between two tries are of seconds, and here of no interest.
-SOON = "from quadrag.chat import calls\ncalls.backoff = lambda attempt: 0.01\n"
 LIMIT = "import resource\nresource.setrlimit(resource.RLIMIT_{0}, ({1}, resource.RLIM_INFINITY))\n"
 FEW = "import os, resource\nnumber = len(os.listdir('/proc/self/fd')) + {0}\n"
 FEW += "resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))\n"
@@ -158,46 +149,3 @@ def twice(world: World, job: Job, draw: Random) -> Iterator[str]:
     for process in (world.start(place, job, second=True), first):
         yield from find_bad_end(*process.end())
     yield from goes_on(world, job, place, world.whole(job).asked.total())
-
-
-class _Pickled:
-    def __reduce__(self) -> tuple[object, tuple[str, int]]:
-        return os.open, (CANARY, os.O_CREAT | os.O_WRONLY)
-
-
-DAMAGES: list[Callable[[bytes, Random], bytes]] = [
-    lambda content, draw: content[: draw.randrange(len(content))],
-    lambda content, draw: content + content[: draw.randint(1, 5000)],
-    lambda content, draw: b"",
-    lambda content, draw: pickle.dumps(_Pickled()),
-    lambda content, draw: b"[" * 100_000,
-]
-
-
-def given(world: World, job: Job, draw: Random) -> Iterator[str]:
-    """A file that is given is damaged, a pickle, or a bomb: it is read, or refused in one line."""
-    place = world.place(job)
-    path = draw.choice([path for path in sorted((place / "data").rglob("*")) if path.is_file() and path.stat().st_size])
-    path.write_bytes(draw.choice(DAMAGES)(path.read_bytes(), draw))
-    findings = [*find_bad_end(*world.run(place, job)), *find_torn(place)]
-    findings += ["a pickle was read"] if (place / CANARY).exists() else []
-    yield from (f"{path.relative_to(place)}: {finding}" for finding in findings)
-
-
-def servers(world: World, job: Job, draw: Random) -> Iterator[str]:
-    """A model that replies in every way of `replies.yaml`: failures that are counted, no answer that nobody gave."""
-    rows = [row for row in yaml.safe_load(REPLIES.read_text("utf-8")) if row.get("for", "chat") == "chat"]
-    dealt = draw.sample(rows, 5)
-    place = world.place(job)
-    with HostileServer([{"name": "well"}, *dealt]) as server:
-        server.deal = ["well", *(row["name"] for row in dealt)]
-        command = tuple(word.replace("{llm}", f"{server.url}/v1#m") for word in job.command)
-        (place / "calls.yaml").write_text("calls: {timeout: 2, max_reply_bytes: 1000000}")
-        code, said = world.run(place, job, (*command, "--spec", str(place / "calls.yaml")), SOON)
-    findings = [*find_bad_end(code, said), *find_torn(place)] + ["the terminal is told"] * ("\x1b[2J" in said)
-    path, texts = place / "out" / "answers.jsonl", {GOOD, *(fill(row["text"]) for row in dealt if "text" in row)}
-    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
-        row = json.loads(line)
-        if (row["answer"] is None) == (row["state"] == "ok") or row["answer"] not in {None, *texts}:
-            findings.append(f"an answer that nobody gave: {row['answer']!r:.100}, {row['state']}")
-    yield from (f"{', '.join(server.deal)}: {finding}" for finding in findings)

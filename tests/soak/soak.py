@@ -1,4 +1,4 @@
-"""Quadrag killed, starved and lied to, at random by a seed, until the time is up; `make soak` runs it.
+"""Quadrag killed and starved, at random by a seed, until the time is up; `make soak` runs it.
 
     python tests/soak --minutes 10 --seed 7 --only kill
 
@@ -27,8 +27,6 @@ RECORDS: dict[str, tuple[attacks.Attack, Sequence[Job]]] = {
     "writes fail": (attacks.large_files, _ALL),
     "no descriptors": (attacks.few_files, _ALL),
     "read-only": (attacks.read_only, _ALL),
-    "given files": (attacks.given, [job for job in _ALL if job.data]),
-    "servers": (attacks.servers, [job for job in _ALL if job.command[0] == "run"]),
 }
 
 

@@ -20,8 +20,8 @@ from warm import LARGE, Run, Warm
 QUADRAG = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
 from quadrag.chat import calls
-from quadrag.baselines.judges import ask
-from quadrag.baselines.construct import construct
+from quadrag.judges import ask
+from quadrag.construct import construct
 from quadrag.run import run, sweep
 from quadrag.cli import main
 """

@@ -68,7 +68,8 @@ def build(
             aside.replace(target)
     except OSError as error:
         raise QuadragError(
-            f"cannot write {target} ({error.strerror or error}); make room there, or name another file"
+            f"cannot write {target} ({error.strerror or error}); make room there, or name another file, or for the"
+            " sample's another folder in QUADRAG_CACHE"
         ) from None
     return Built(target, rows, [name for name in names if name not in sizes])
 

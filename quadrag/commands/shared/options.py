@@ -85,7 +85,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "data-dir": _text("DIR", "the authors' files, or `sample` (default: fetched)"),
     "option": _texts("NAME=VALUE", "of the benchmark (quadrag list BENCHMARK)", type=_pair),
     "limit": _count("N", "the first N questions of every split"),
-    "recipe": _text("NAME|FILE", "a published row, or a whole table: crud_rag-table3"),
+    "recipe": _text("NAME|FILE", "a published row, or a whole table: BENCHMARK-table3"),
     "spec": _text("FILE", "YAML: what no option says, as recipes do (docs/models.md)"),
     # How passages are found.
     "retriever": _text("R", "one of the benchmark (quadrag list BENCHMARK)"),
@@ -97,7 +97,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     # What answers.
     "llm": _text("SPEC", "extractive | http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL (default: extractive)"),
     "llm-name": _text("NAME", "what it is called, wherever it is served"),
-    "entity-llm": _text("SPEC", "crag: finds the entities of questions (default: --llm)"),
+    "entity-llm": _text("SPEC", "finds the entities of questions, where a benchmark asks for them (default: --llm)"),
     "rag": _text("URL", "a service that finds passages and answers: http://HOST/PATH, or http://HOST/v1#MODEL"),
     "prompts": _text("FILE", "of the form of the benchmark's prompts.yaml"),
     "temperature": _number("T", "(default: the benchmark's own)"),
@@ -107,7 +107,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     # How models are called.
     "judge": _texts("SPEC", "as --llm, or PRESET=http://HOST/v1; repeatable"),
     "judge-format": {"choices": ("text", "json", "schema"), "help": "what a judge is held to, on servers that can"},
-    "bertscore": _text("M", "embedding of crud_rag's bertscore"),
+    "bertscore": _text("M", "embedding for metrics that need one"),
     "max-failed": _number("S", "share of failures that is INVALID (default: 0.2)", 0, 1),
     "on": _text("PLACE", "a number of processes, ray, ray://HOST:PORT"),
     "concurrency": _count("N", "calls in flight (default: 16)"),
@@ -134,7 +134,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "out": _text("DIR", "for the files (default: runs/..., by what is run)"),
     "port": _count("N", "of the page (default: any free)", 0, default=0),
     "no-browser": _flag("print the page's address alone"),
-    "accept-licence": _flag("of data for non-commercial use (rgb, crag)"),
+    "accept-licence": _flag("of data for non-commercial use"),
 }
 DRAW = _count("N", "of the draw (default: 2333)", 0, default=2333)
 

@@ -11,11 +11,11 @@ from quadrag.printing import wrap, write
 
 _EXAMPLES = (
     "quadrag demo",
-    "quadrag prepare rgb --data-dir RGB",
-    "quadrag run rgb noise_robustness_en --llm http://127.0.0.1:8080/v1",
-    "quadrag run rgb --all --llm http://127.0.0.1:8080/v1 --judge http://HOST/v1",
-    "quadrag run crud_rag summary --data-dir CRUD_RAG --retriever bm25",
-    "quadrag score mine.jsonl --benchmark rgb --config negative_rejection_en",
+    "quadrag prepare BENCHMARK --data-dir DIR",
+    "quadrag run BENCHMARK CONFIG --llm http://127.0.0.1:8080/v1",
+    "quadrag run BENCHMARK --all --llm http://HOST/v1 --judge http://OTHER/v1",
+    "quadrag run BENCHMARK CONFIG --data-dir DIR --retriever bm25",
+    "quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG",
     "quadrag report runs/a runs/b --html compare.html",
 )
 
@@ -88,4 +88,5 @@ def build_parser(
 
 
 def _examples(lines: Sequence[str]) -> str:
-    return "\n  ".join(("examples:" if len(lines) > 1 else "example:", *lines))
+    named = any("BENCHMARK" in line for line in lines)
+    return "\n  ".join(("examples:" if len(lines) > 1 else "example:", *lines)) + "\nquadrag list names them" * named

@@ -141,9 +141,11 @@ def print_tables(
 
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, what they cost, and whose kept replies were used."""
-    from quadrag.reporting.facts import tell_calls
+    from quadrag.reporting.facts import describe_calls, describe_cost
 
-    if lines := tell_calls(results):
+    asked = [result for result in results if not result.reused]
+    lines = [f"calls: {describe_calls(asked)}", f"tokens: {describe_cost(asked)}"]
+    if lines := [line for line in lines if not line.endswith(": ")]:
         write("", *(part for line in lines for part in wrap(line, 80)))
 
 
@@ -158,7 +160,7 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
     """Print what was noted."""
     from quadrag.chat.prices import Prices
     from quadrag.records import dumps
-    from quadrag.reporting.estimated import describe_estimate, tabulate_estimate
+    from quadrag.reporting.facts import describe_estimate, tabulate_estimate
 
     if arguments.json:
         write(dumps(describe_estimate(estimate)), file=stdout)

@@ -19,8 +19,8 @@ from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES, Run
 from quadrag.results.score import record_of
 
-from ..comparison import name_runs
 from ..messages import ENGLISH, say
+from ..names import name_runs
 from ..questions import (
     QuestionInfo,
     RunReader,
@@ -180,7 +180,7 @@ class _Writer:
         """Return all that belongs to an item; passages enter by their numbers, once where all runs have the same."""
         question = next(item for item in items if item).question
         wanted = find_phrase({name for item in items if item for name in item.values}, question.language)
-        phrase = self.words["phrase" if wanted.gold else "refusal"].replace("{0}", wanted.phrase) if wanted else ""
+        phrase = self.words["phrase" if wanted[1] else "refusal"].replace("{0}", wanted[0]) if wanted else ""
         sample = f"{self.words['sample']} {place[4]}" * (place[4] != "0")
         runs = [item and self._write_side(item, place[0]) for item in items]
         there = [run for run in runs if run]

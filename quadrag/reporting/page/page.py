@@ -20,15 +20,12 @@ from quadrag.records import write_text
 from quadrag.results.note import Level, Note
 from quadrag.results.run import PROFILES, Run, own_profile
 
-from ..charts.forms import draw_table
-from ..comparison import name_runs
+from ..charts import draw_table
 from ..facts import list_facts
-from ..language import Sentence, translate_table, write_note
-from ..messages import translate
-from ..names import name_model
-from ..summary import summary
+from ..messages import Sentence, translate, translate_table, write_note
+from ..names import name_model, name_runs
+from ..run_tables import summary
 from ..table import Table
-from ..text import join_counts
 from .answers import collect_answers
 
 if TYPE_CHECKING:
@@ -62,7 +59,7 @@ def write_page(
     columns = name_runs([name for name, _ in runs])
     words = read_words(labels, columns)
     answers = collect_answers(runs, words, shown, labels)
-    head = [replace(summary(results, shown), title=words["headline"])] if len(results) == 1 else []
+    head = [replace(summary(results[0], shown), title=words["headline"])] if len(results) == 1 else []
     page = render_page(
         name_page(runs, words),
         [*head, *grids],
@@ -107,7 +104,7 @@ def render_page(
         .render(
             title=title,
             lead=sorted([*alarms, *(write_note(note, labels) for note in lead)], key=_rank_alarm),
-            tables=[(join_counts(grid), draw_table(chart)) for grid, chart in zip(tables, drawn, strict=True)],
+            tables=[(grid, draw_table(chart)) for grid, chart in zip(tables, drawn, strict=True)],
             facts=[(translate(name, labels), translate(value, labels)) for name, value in facts],
             blocks=blocks,
             words=words,

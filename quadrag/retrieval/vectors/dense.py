@@ -73,7 +73,7 @@ def write_vectors(
     passages: PassageStore,
     folder: Path,
     encode: Callable[[list[str]], Vectors],
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int], None],
 ) -> None:
     """Encode all passages and write their vectors; what an earlier call left is not made again."""
     if not len(passages):
@@ -86,7 +86,6 @@ def write_vectors(
         done += len(vectors)
         write_text(counter, str(done))
         progress(done)
-    counter.unlink(missing_ok=True)
 
 
 def open_vectors(folder: Path) -> Vectors:
@@ -103,10 +102,10 @@ def nearest(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
 
     Passages are float32 [n, d], queries [m, d], rows of unit length at most.
     """
-    found: list[Hits] = []
+    hits: list[Hits] = []
     for start in range(0, len(queries), _QUERIES):
-        found += _search(passages, queries[start : start + _QUERIES], k)
-    return found
+        hits += _search(passages, queries[start : start + _QUERIES], k)
+    return hits
 
 
 def exact(queries: Vectors, which: Rows, passages: Vectors, rows: Rows) -> Scores:

@@ -47,9 +47,8 @@ class FaissIndex(VectorIndex):
 
     def find(self, queries: Vectors, count: int) -> Rows:
         """See `VectorIndex.find`."""
-        _, rows = self._index.search(np.ascontiguousarray(queries), count)
-        found: Rows = rows
-        return found
+        rows: Rows = self._index.search(np.ascontiguousarray(queries), count)[1]
+        return rows
 
     def _build(self, folder: Path) -> None:
         import faiss

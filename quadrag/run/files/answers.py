@@ -1,17 +1,17 @@
 """Answers made elsewhere, read into our records.
 
-Taken are any JSON Lines, or one JSON list, of objects with ``id`` and ``answer`` (and ``split`` where ids repeat); the
-prediction files of RGB's own code; the result files of CRUD-RAG's; the samples of lm-eval and the logs of Inspect. An
-``answer`` of null is a failed call and may name its reason in ``state``. A file may answer a part of the questions;
-those that the authors' own code left out, as it does where a call failed, are put in as unscored.
+Taken are any JSON Lines, or one JSON list, of objects with ``id`` and ``answer`` (and ``split`` where ids repeat); what
+the authors' own code of a benchmark wrote, as its record reads it; the logs of harnesses. An ``answer`` of null is a
+failed call and may name its reason in ``state``. A file may answer a part of the questions; those that the authors' own
+code left out, as it does where a call failed, are put in as unscored.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from quadrag.catalogue import benchmark_name
+from quadrag.benchmark import Benchmark
 from quadrag.chat.reply import find_reasoning, read_answer
 from quadrag.errors import QuadragError, one_line
 from quadrag.passages import find_passages
@@ -26,13 +26,26 @@ _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 _THEIRS = "of_the_authors"  # marks a line of the authors' own code
 
 
-def lines(path: Path) -> Iterator[Line]:
-    """Yield every answer of a file, whatever its form, as a line of ours."""
+def lines(path: Path, benchmark: Benchmark | None = None, config: str = "") -> Iterator[Line]:
+    """Yield every answer of a file, whatever its form, as a line of ours; those of a benchmark's authors by its record.
+
+    Without a benchmark they are as they stand in the file, but for the logs of harnesses.
+    """
     for number, row in _read_rows(path):
         where = f"{path}:{number}"
         if not isinstance(row, dict):
             raise QuadragError(f"{where} holds a {type(row).__name__}; expected an object")
-        yield where, _convert(where, row)
+        if isinstance(row.get("doc"), Mapping) and "resps" in row:  # of lm-eval
+            row = logs.read_sample(where, row)
+        if benchmark and "answer" not in row:
+            theirs = benchmark.read_result(row, config)
+            if theirs is None:
+                shown = one_line(", ".join(map(repr, row)), 60)
+                said = f'{where} has no answer; found the keys {shown}; expected {{"id": ..., "answer": ...}}'
+                raise QuadragError(said)
+            state = "api_error" if theirs["answer"] is None else "ok"
+            row = {**theirs, "state": state, _THEIRS: True}
+        yield where, row
 
 
 def _read_rows(path: Path) -> Iterable[tuple[int, Any]]:
@@ -46,23 +59,6 @@ def _read_rows(path: Path) -> Iterable[tuple[int, Any]]:
             rows = whole.get("results", [whole]) if isinstance(whole, dict) else whole
             return enumerate(rows if isinstance(rows, list) else [rows], 1)
     return read_jsonl(path)
-
-
-def _convert(where: str, row: dict[str, Any]) -> dict[str, Any]:
-    log = row.get("log")
-    if isinstance(row.get("doc"), Mapping) and "resps" in row:  # of lm-eval
-        return logs.read_sample(where, row)
-    if isinstance(log, Mapping) and "generated_text" in log:  # of CRUD-RAG
-        text = log["generated_text"] if row.get("valid", True) else None
-        row = {"id": row.get("id"), "prediction": text}
-    if "answer" in row:
-        return row
-    if "prediction" not in row:
-        shown = one_line(", ".join(map(repr, row)), 60)
-        raise QuadragError(f'{where} has no answer; found the keys {shown}; expected {{"id": ..., "answer": ...}}')
-    kept: dict[str, Any] = {name: row[name] for name in ("id", "query", "split", "noise_rate") if name in row}
-    state = "api_error" if row["prediction"] is None else "ok"
-    return {**kept, "answer": row["prediction"], "state": state, _THEIRS: True}
 
 
 def read_head(path: Path) -> dict[str, Any]:
@@ -91,11 +87,10 @@ def read(rows: Iterable[Line], questions: Sequence[Question], place: Mapping[str
     by_id: dict[str, list[Question]] = {}
     for question in questions:
         by_id.setdefault(question.id, []).append(question)
-    splits = {question.split for question in questions}
     answers: dict[Key, dict[int, Answer]] = {}
     generated, whole = Generated([]), set()
     for where, row in rows:
-        question = _find_question(where, {**place, **_say_place(row, splits)}, row.get("id"), by_id)
+        question = _find_question(where, row, place, by_id)
         answer = _read_line(where, row, question)
         there = answers.setdefault(question.key, {})
         if answer.sample in there:
@@ -112,31 +107,20 @@ def read(rows: Iterable[Line], questions: Sequence[Question], place: Mapping[str
     return generated
 
 
-def _say_place(row: Mapping[str, Any], splits: Collection[str]) -> dict[str, Any]:
-    """Return benchmark, config and split as far as a line says them; RGB's code says the split by its noise ratio.
-
-    A testbed whose only split is ``test`` has one noise ratio, which then says nothing.
-    """
-    split, noise = row.get("split"), row.get("noise_rate")
-    if split is None and isinstance(noise, int | float) and {*splits} != {"test"}:
-        split = f"noise_{noise * 100:.6g}".replace(".", "_")
-    benchmark = row.get("benchmark")
-    with suppress(QuadragError):  # of one that there is not, no question is found
-        benchmark = benchmark and benchmark_name(str(benchmark))
-    said = {"benchmark": benchmark, "config": row.get("config"), "split": split}
-    return {name: value for name, value in said.items() if value is not None}
-
-
-def _find_question(where: str, place: Mapping[str, Any], ident: Any, by_id: Mapping[str, list[Question]]) -> Question:
-    """Return the question with an id at a place, or the only one with it."""
+def _find_question(
+    where: str, row: Mapping[str, Any], place: Mapping[str, str], by_id: Mapping[str, list[Question]]
+) -> Question:
+    """Return the question with an id at the place that a line says, or the only one with it."""
+    ident = row.get("id")
     if type(ident) not in (str, int):
         raise QuadragError(f"{where}: id is {ident!r}; expected a string or a whole number")
-    fits = [each for each in by_id.get(str(ident), ()) if all(getattr(each, k) == v for k, v in place.items())]
+    said = {**place, **{name: row[name] for name in ("benchmark", "config", "split") if row.get(name) is not None}}
+    fits = [each for each in by_id.get(str(ident), ()) if all(getattr(each, k) == v for k, v in said.items())]
     if len(fits) > 1:
         names = ", ".join(question.split for question in fits)
         raise QuadragError(f"{where}: id {str(ident)!r} is in the splits {names}; say which in `split`, or by --split")
     if not fits:
-        there = one_line(" ".join(f"{name} {value!r}" for name, value in place.items()), 90)
+        there = one_line(" ".join(f"{name} {value!r}" for name, value in said.items()), 90)
         raise QuadragError(
             f"{where}: unknown id {str(ident)!r} of {there}; expected one of `quadrag questions`, on the same "
             "--data-dir, --config and --split"
@@ -151,7 +135,9 @@ def _read_line(where: str, row: Mapping[str, Any], question: Question) -> Answer
         raise QuadragError(f"{where}: state is {state!r}; expected one of {', '.join(_STATES)}")
     if type(sample) is not int or sample < 0:
         raise QuadragError(f"{where}: sample is {sample!r}; expected a whole number from 0")
-    if any(question.query not in text and text not in question.query for text in texts_asked(row)):
+    # What was asked may hold the question's text or, of a conversation, be a part of it.
+    asked = [text for name in ("query", "question") if isinstance(text := row.get(name), str) and text]
+    if any(question.query not in text and text not in question.query for text in asked):
         raise QuadragError(
             f"{where} answers another question than {question.split} {question.id} of these data "
             f"({question.query[:40]!r}); expected the --data-dir of the answers, and ids of `quadrag questions`"
@@ -163,11 +149,6 @@ def _read_line(where: str, row: Mapping[str, Any], question: Question) -> Answer
         raise QuadragError(f"{where}: {error}, or null for a failed call") from None
     usage = usage if isinstance(usage, dict) else None
     return Answer(question.benchmark, *question.key, sample, *answer, finish, usage)
-
-
-def texts_asked(row: Mapping[str, Any]) -> list[str]:
-    """Return what a line says was asked: the question's text, something that holds it or, of a conversation, a part."""
-    return [text for name in ("query", "question") if isinstance(text := row.get(name), str) and text]
 
 
 def read_passages(where: str, row: Mapping[str, Any]) -> tuple[Passage, ...]:

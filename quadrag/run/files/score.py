@@ -4,25 +4,22 @@ What forms such a file may have is said by `answers.py`.
 """
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Benchmark, load
-from quadrag.errors import QuadragError, one_line
-from quadrag.progress import remark
-from quadrag.results.record import NAME, RunRecord, read_run, sha256
+from quadrag.errors import QuadragError
+from quadrag.results.record import NAME, RunRecord, is_as_written, read_run
 from quadrag.spec import UNKNOWN, RunSpec
 from quadrag.systems.own import take_served
 from quadrag.systems.system import Assignment, Generated, OnProgress, Passages, Questions, System
 
-from ..folder import QUESTIONS, is_empty
-from ..questions import digest_each, read_asked
-from .answers import lines, read, read_head, read_passages, texts_asked
+from ..finished import digest_each, read_asked
+from ..folder import is_empty
+from .answers import lines, read, read_head, read_passages
 from .logs import LOG, find_maker
 
-_COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
 _SAME = ("benchmark", "config", "split", "data_dir", "options", "prompts")  # parts of the specs of the same scores
 
 
@@ -34,20 +31,15 @@ class AnswersFile(System):
 
     def __init__(self, path: Path, spec: RunSpec) -> None:
         """Read the lines; they are matched once the questions are known."""
-        self._path, self._spec = path, spec
-        self._rows = [*lines(path)]
-        self._retriever = read_head(path).get("retriever")  # as a log says it
         benchmark = load(spec.benchmark)
+        self._path, self._spec = path, spec
+        self._rows = [*lines(path, benchmark, spec.config)]
+        self._retriever = read_head(path).get("retriever")  # as a log says it
         unsaid = spec.retriever == UNKNOWN or not (benchmark.corpus or benchmark.options)
-        given = any(read_passages(*line) for line in self._rows)
-        self.finds_passages = given and unsaid and benchmark.default_context is None
+        searches = unsaid and benchmark.default_context is None
+        self.finds_passages = searches and any(read_passages(*line) for line in self._rows)
         self.parameters = {"contract": "file"} if self.finds_passages else {}
-        unread = {name: None for _, row in self._rows for name, value in row.items() if isinstance(value, list)}
-        if unread and not given and benchmark.default_context is None:
-            shown = one_line(", ".join(map(repr, unread)), 60)
-            remark(f"not read of {path}: {shown}; what was found belongs under 'passages'")
         self._generated = Generated([])
-        self._made = _read_maker(path)
 
     @property
     def name(self) -> str:
@@ -67,45 +59,37 @@ class AnswersFile(System):
             raise QuadragError(f"{self._path} answers none of {len(questions)} questions; expected an answer a line")
         splits = {split for _, split, _ in answered}
         chosen = [question for question in questions if question.key in answered]
-        _check_asked(self._path, self._made, chosen)
+        _check_asked(self._path, chosen)
         return chosen, sum(question.split in splits for question in questions)
 
     def note(self, record: RunRecord) -> None:
-        """Say how they were made, as far as the file does."""
+        """Say how they were made, as far as a log does."""
         record.log = self._retriever is not None
         if self._retriever and record.retriever == UNKNOWN:
             record.spec = record.spec.changed(retriever=self._retriever)
         if (maker := find_maker(self._path)) and (prompts := maker.settings.get("prompts")):
             record.given = [Path(str(prompts)).name]
-        checked = self._made is not None and QUESTIONS in self._made.files
-        record.by_ids = not checked and all(
-            _COUNTED.fullmatch(str(row["id"])) and not texts_asked(row) for _, row in self._rows
-        )
 
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
         """Return the answers; see `System.answer`."""
         generated = self._generated
-        generated.latency = self._made.latency_seconds if self._made else {}
         generated.passages = {question.key: generated.passages.get(question.key, ()) for question in questions}
         return generated
 
 
-def _read_maker(path: Path) -> RunRecord | None:
-    """Return the run of ours that wrote a file; None of any other file."""
+def _check_asked(path: Path, questions: Questions) -> None:
+    """Refuse answers of a run of ours to questions of other data that have the same ids."""
     try:
         made = read_run(path.parent)
     except QuadragError:  # it is not a run's folder, and need be none
-        return None
-    return made if made.files.get(path.name) == sha256(path) else None
-
-
-def _check_asked(path: Path, made: RunRecord | None, questions: Questions) -> None:
-    """Refuse a run's answers to questions of other data that have the same ids."""
-    before, now = read_asked(path.parent, made.files.get(QUESTIONS)) if made else {}, digest_each(questions)
+        return
+    if not is_as_written(path.parent, made, path.name):
+        return
+    before, now = read_asked(path.parent, made), digest_each(questions)
     shared = before.keys() & now.keys()
-    if made and shared and all(before[key].sha256 != now[key] for key in shared):
+    if shared and all(before[key].sha256 != now[key] for key in shared):
         there = f"--data-dir {made.spec.data_dir}" if made.spec.data_dir else made.source
         raise QuadragError(
             f"{path} answers other questions than these data have under its ids; expected those of its run: {there}"
@@ -141,40 +125,3 @@ def refuse_full(out: Path, spec: RunSpec, file: Path) -> None:
             return
     if out.exists() and not (out.is_dir() and is_empty(out)):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
-
-
-def sift_logs(
-    files: Sequence[Path], benchmark: str | None = None, config: str | None = None
-) -> tuple[list[Path], list[str]]:
-    """Read logs, of which one that is cut, or of no task of ours, does not keep the others from being scored.
-
-    Of several, those of the benchmark and the config that are named count; of a task that a model of one folder was
-    asked again, the last log.
-
-    Returns:
-        The files that can be scored, and of each log that cannot be, why.
-    """
-    refused: dict[Path, QuadragError] = {}
-    made: list[tuple[str, Path, set[tuple[Any, ...]]]] = []
-    named = {name: value for name, value in (("benchmark", benchmark), ("config", config)) if value}
-    others = []
-    for path in files:
-        try:
-            if maker := find_maker(path):
-                if len(files) > 1 and not named.items() <= read_head(path).items():
-                    others.append(path)
-                    continue
-                place = (path.absolute().parent, maker.model)
-                tasks = {(*place, str(row.get("config")), str(row.get("split"))) for _, row in lines(path)}
-                made.append((maker.time, path, tasks))
-        except QuadragError as error:
-            refused[path] = error
-    if others and len(others) == len(files):
-        raise QuadragError(f"none of {len(files)} logs is of {' '.join(named.values())}; name another config, or none")
-    if refused and len(refused) == len(files):
-        raise next(iter(refused.values()))
-    last = {task: path for _, path, tasks in sorted(made) for task in tasks}
-    again = [path for _, path, tasks in made if any(last[task] != path for task in tasks)]
-    for path in again:
-        remark(f"left out, its model was asked the same again: {path}")
-    return [path for path in files if path not in {*refused, *again, *others}], [*map(str, refused.values())]

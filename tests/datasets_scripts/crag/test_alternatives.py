@@ -27,7 +27,7 @@ alternatives_of = catalogue.load_script(catalogue.benchmarks()["crag"]).alternat
         (["a", "b"], ["a", "b"]),
         (["b", "a", "b"], ["b", "a"]),
         ([["a"], [["b"], "c"]], ["a", "b", "c"]),
-        (["a", None, "", "  ", float("nan")], ["a", "nan"]),
+        (["a", None, "", "  ", float("nan"), "b"], ["a", "nan", "b"]),
         (["nan"], ["nan"]),
         ("nan", ["nan"]),
         ("['a', 'b']", ["a", "b"]),

@@ -47,14 +47,6 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     assert FIVE["v4"] in refusal("qa", "public", tmp_path, release="v4")
 
 
-def test_releases_are_kept_apart(tmp_path: Path) -> None:
-    put(tmp_path, bz2.compress(lines(record(1, query="five?"))))
-    put(tmp_path, bz2.compress(lines(record(1, query="four?"))), FIVE["v4"])
-    assert [rows("qa", "public", tmp_path, release=each)[0]["query"] for each in ("v5", "v4")] == ["five?", "four?"]
-    opened = (builders.open_builder("crag", "qa", str(tmp_path), {"release": each})[0] for each in ("v5", "v4"))
-    assert len({*map(builders.fingerprint, opened)}) == 2
-
-
 def test_the_example_stands_in_where_nothing_else_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, bz2.compress(lines(record(1), record(3))), EXAMPLE)
     for config in ("qa", "task_1_2"):
@@ -110,32 +102,25 @@ def test_the_private_split_comes_from_the_user_s_file(
     assert [row["id"] for row in builders.rows(builder, "private")] == ["id-0", "id-1"]
 
 
-def test_the_private_file_s_content_is_in_the_fingerprint_and_its_place_is_not(tmp_path: Path) -> None:
-    def fingerprint(path: Path | None, split: str | None) -> str:
-        options = {} if path is None else {"private_file": str(path)}
-        return builders.fingerprint(builders.open_builder("crag", "qa", builders.SAMPLE, options, split)[0])
+def test_release_and_private_file_are_in_the_fingerprint_but_not_its_place(tmp_path: Path) -> None:
+    def fingerprint(split: str | None, folder: str = builders.SAMPLE, **options: str) -> str:
+        return builders.fingerprint(builders.open_builder("crag", "qa", folder, options, split)[0])
 
-    one, two = tmp_path / "one", tmp_path / "two"
-    one.write_bytes(lines(record(1)))
-    shutil.copy(one, two)
-    assert fingerprint(one, "private") == fingerprint(two, "private")
-    assert fingerprint(one, "public") == fingerprint(None, "public")
-    assert len({fingerprint(one, "private"), fingerprint(one, None), fingerprint(None, None)}) == 3
-    two.write_bytes(lines(record(1, query="else?")))
-    assert fingerprint(one, "private") != fingerprint(two, "private")
+    same, copy, other = (tmp_path / name for name in ("same", "copy", "other"))
+    for path, query in ((same, "who?"), (copy, "who?"), (other, "else?")):
+        path.write_bytes(lines(record(1, query=query)))
+    own = [fingerprint("private", private_file=str(path)) for path in (same, copy, other)]
+    assert own[0] == own[1] != own[2]
+    assert fingerprint("public", private_file=str(same)) == fingerprint("public")
+    assert len({own[0], fingerprint(None, private_file=str(same)), fingerprint(None)}) == 3
+    for release, query in (("v5", "five?"), ("v4", "four?")):
+        put(tmp_path, bz2.compress(lines(record(1, query=query))), FIVE[release])
+        assert [row["query"] for row in rows("qa", "public", tmp_path, release=release)] == [query]
+    assert len({fingerprint("public", str(tmp_path), release=release) for release in ("v5", "v4")}) == 2
 
 
-def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, tmp_path: Path) -> None:
-    root = shutil.copytree(files.sample_dir("crag"), tmp_path / "root")
-    done = prepare("crag", None, str(root))
-    assert {name: list(splits) for name, splits in done.built.items()} == {
-        name: ["validation", "public"] for name in catalogue.configs("crag")
-    }
-    assert {*done.lacking} == {*done.built}
-    for config in done.built:
-        for split in ("validation", "public"):
-            builder, _ = builders.open_builder("crag", config, split=split)
-            assert list(builders.rows(builder, split)) == rows(config, split)
+def test_rows_with_pages_are_written_one_by_one(own_cache: Path) -> None:
+    prepare("crag", "task_3", builders.SAMPLE)
     # Fifty pages a row: what gathers rows takes gigabytes.
     for path in own_cache.rglob("*.arrow"):
         with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as reader:

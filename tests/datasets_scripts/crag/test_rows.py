@@ -8,7 +8,6 @@ import pytest
 from crag_files import EXAMPLE, FIVE, PARTS, QA, lines, put, record, refusal, rows
 
 from quadrag import catalogue
-from quadrag.data import builders
 
 PAGED = [*QA, "search_results", "page_result"]
 NEEDED = ("interaction_id", "query", "answer", "split", "search_results")
@@ -18,16 +17,6 @@ def one(tmp_path: Path, config: str = "task_1_2", **changes: Any) -> dict[str, A
     put(tmp_path, bz2.compress(lines(record(**changes))))
     (row,) = rows(config, "validation", tmp_path)
     return row
-
-
-def test_configs_splits_and_columns() -> None:
-    assert list(catalogue.configs("crag")) == ["qa", "task_1_2", "task_3"]
-    for name, config in catalogue.configs("crag").items():
-        assert config.splits == ["validation", "public", "private"]
-        assert config.description
-        builder, _ = builders.open_builder("crag", name, builders.SAMPLE)
-        assert builders.splits(builder) == ["validation", "public"]
-        assert list(builder.info.features) == (QA if name == "qa" else PAGED)
 
 
 def test_files_are_the_pinned_ones_in_the_parts_order() -> None:

@@ -1,4 +1,4 @@
-"""The dataset script `crud_rag`: configs and splits, task rows, question files, oddities."""
+"""The dataset script `crud_rag`: task rows, question files, oddities, what is named since it is bad."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,6 @@ from crud_rag_files import (
     QUESTIONS,
     SPLIT,
     SUMMARY,
-    TASKS,
     body_id,
     merged,
     refusal,
@@ -25,12 +24,6 @@ from crud_rag_files import (
 
 from quadrag import catalogue
 from quadrag.data import builders
-
-
-def test_configs_and_splits() -> None:
-    splits = {name: config.splits for name, config in catalogue.configs("crud_rag").items()}
-    assert list(splits) == [*TASKS, "corpus", "ragquesteval"]
-    assert splits == {**{key: ["test", "full"] for key in TASKS}, "corpus": ["corpus"], "ragquesteval": TASKS}
 
 
 def test_files_are_the_pinned_ones_in_numerical_order() -> None:
@@ -108,6 +101,7 @@ def test_a_byte_order_mark_and_one_id_in_two_tasks_are_taken(tmp_path: Path) -> 
     assert [row["id"] for config in ("qa_1doc", "qa_2doc") for row in rows(config, "test", tmp_path)] == ["a", "a"]
 
 
+SUMMARIES = QUESTIONS.format("Summary")
 NAMELESS = {"event": "e", "summary": "s"}
 BAD = [
     ("summary", 7, "int"),
@@ -133,26 +127,6 @@ def test_a_bad_row_is_named(tmp_path: Path, config: str, record: Any, named: str
     assert said.startswith(f"{tmp_path / SPLIT}: {KEYS[config].key} row 2") and named in said
 
 
-@pytest.mark.parametrize(
-    ("content", "named"),
-    [
-        *(({"event_summary": value}, "event_summary") for value in ([], {"a": 1}, None)),
-        (b"PK\x03\x04", "zip"),
-    ],
-)
-def test_a_bad_file_is_named(tmp_path: Path, content: Any, named: str) -> None:
-    said = refusal("summary", "test", merged(tmp_path, content))
-    assert said.startswith(str(tmp_path / SPLIT)) and named in said
-
-
-def test_an_absent_key_names_the_keys_found(tmp_path: Path) -> None:
-    merged(tmp_path, {"event_summary": [SUMMARY], "hallu_modified": [HALLU]})
-    named = f"questanswer_1doc in {SPLIT} (it holds event_summary, hallu_modified)"
-    assert f"{tmp_path} lacks {named}" in refusal("qa_1doc", "test", tmp_path)
-    merged(tmp_path, {})
-    assert SPLIT in refusal("summary", "test", tmp_path)
-
-
 def test_a_key_absent_from_one_file_leaves_the_other_split(tmp_path: Path) -> None:
     merged(tmp_path, {"event_summary": [SUMMARY]})
     merged(tmp_path, {"questanswer_1doc": [QA]}, FULL)
@@ -160,7 +134,22 @@ def test_a_key_absent_from_one_file_leaves_the_other_split(tmp_path: Path) -> No
         builder, _ = builders.open_builder("crud_rag", config, str(tmp_path))
         assert builders.splits(builder) == expected
         assert [row["id"] for row in builders.rows(builder, expected[0])] == ["a"]
-    assert f"questanswer_1doc in {SPLIT}" in refusal("qa_1doc", "test", tmp_path)
+    assert f"questanswer_1doc in {SPLIT} (it holds event_summary)" in refusal("qa_1doc", "test", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "named"),
+    [
+        *((SPLIT, {"event_summary": value}, "event_summary") for value in ([], {"a": 1}, None)),
+        (SPLIT, b"PK\x03\x04", "zip"),
+        (SUMMARIES, {}, ""),
+        (SUMMARIES, {"a": ["何时？"]}, ": a"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, name: str, content: Any, named: str) -> None:
+    config, split = ("summary", "test") if name == SPLIT else ("ragquesteval", "summary")
+    said = refusal(config, split, merged(tmp_path, content, name))
+    assert said.startswith(str(tmp_path / name)) and named in said
 
 
 def test_question_files(tmp_path: Path) -> None:
@@ -178,11 +167,4 @@ def test_question_files(tmp_path: Path) -> None:
         {"id": "b", "task": "hallucination", **empty},
         {"id": "c", "task": "hallucination", **empty, "questions": ["何地？"], "answers": ["此地"]},
     ]
-    assert QUESTIONS.format("Summary") in refusal("ragquesteval", "summary", tmp_path)
-
-
-@pytest.mark.parametrize(("content", "named"), [({}, ""), ({"a": ["何时？"]}, ": a")])
-def test_a_bad_question_file_is_named(tmp_path: Path, content: Any, named: str) -> None:
-    name = QUESTIONS.format("Summary")
-    said = refusal("ragquesteval", "summary", merged(tmp_path, content, name))
-    assert said.startswith(str(tmp_path / name)) and named in said
+    assert SUMMARIES in refusal("ragquesteval", "summary", tmp_path)

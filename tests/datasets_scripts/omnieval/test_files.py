@@ -16,7 +16,6 @@ from pyarrow import parquet
 from quadrag import catalogue
 from quadrag.cli import main
 from quadrag.data import builders
-from quadrag.data.prepare import prepare
 
 GENERATED, PEOPLE, CORPUS = "OmniEval-AutoGen-Dataset", "OmniEval-Human-Questions", "OmniEval-KnowledgeCorpus"
 
@@ -187,31 +186,16 @@ def test_one_line_in_two_files_and_two_files_of_one_cell_are_named(tmp_path: Pat
     assert "regulation/anti_money_laundering contrast_qa" in refusal("all", "auto", tmp_path)
 
 
-def test_what_is_prepared_is_read_and_known_by_every_file_that_decides_rows(
-    own_cache: Path, whole: Path, tmp_path: Path
-) -> None:
-    def fingerprint(config: str = "all", root: Path | None = whole, split: str | None = None, **options: Any) -> str:
-        return builders.fingerprint(builders.open_builder("omnieval", config, root and str(root), options, split)[0])
+def test_any_file_decides_the_fingerprint_and_its_place_does_not(whole: Path, tmp_path: Path) -> None:
+    def fingerprint(config: str = "all", root: Path = whole, **options: Any) -> str:
+        return builders.fingerprint(builders.open_builder("omnieval", config, str(root), options, "auto")[0])
 
-    done = prepare("omnieval", None, str(whole))
-    assert done.built["all"] == {"train": 2, "auto": 192, "human": 4}
-    assert done.built["conversational_qa"] == {"auto": 64, "human": 2} and len(done.lacking["long_form_qa"]) == 2
-    for config, splits in done.built.items():
-        for split in splits:
-            builder, _ = builders.open_builder("omnieval", config, split=split)
-            assert list(builders.rows(builder, split)) == rows(config, split, whole)
-    plain = fingerprint()
-    assert fingerprint(root=None) == plain
-    assert fingerprint(root=Path(shutil.copytree(whole, tmp_path / "copy"))) == plain
-    by_split = {split: fingerprint(split=split) for split in ("train", "auto", "human")}
-    assert len({plain, *by_split.values(), fingerprint(min_evaluation=1), fingerprint(min_evaluation=2)}) == 6
-    assert fingerprint(split="auto", root=whole / FINAL) == by_split["auto"], "its place decides nothing"
-    assert fingerprint(split="auto", auto_dir=str(whole / FINAL)) == by_split["auto"]
-    extractive = fingerprint("extractive_qa", split="auto")
-    # Any of the eighty files.
+    plain, extractive = fingerprint(), fingerprint("extractive_qa")
+    assert fingerprint(root=Path(shutil.copytree(whole, tmp_path / "copy"))) == fingerprint(root=whole / FINAL) == plain
+    assert fingerprint(auto_dir=str(whole / FINAL)) == plain
+    assert len({plain, fingerprint(min_evaluation=1), fingerprint(min_evaluation=2)}) == 3
     cell(whole, record("改过"), topic="fintech/ai", task="contrast_qa")
-    assert fingerprint(split="auto") != by_split["auto"]
-    assert fingerprint("extractive_qa", split="auto") == extractive
+    assert fingerprint() != plain and fingerprint("extractive_qa") == extractive
 
 
 class Repositories(dict[str, Path | Exception]):

@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from omnieval_files import FINAL, HUMAN, NODES, PLACES, TASKS, cell, ids, named, node, one, put, record, refusal, rows
-
-from quadrag import catalogue
-from quadrag.data import builders
+from omnieval_files import FINAL, HUMAN, NODES, PLACES, cell, ids, named, node, one, put, record, refusal, rows
 
 EXPECTED = {
     "id": "auto/banking/retail/extractive_qa/1",
@@ -26,15 +23,6 @@ EXPECTED = {
     "evaluation": 2,
 }
 BARE = {"question": "年费是多少？", "golden_answers": ["三十元"]}
-
-
-def test_configs_splits_and_columns() -> None:
-    configs = catalogue.configs("omnieval")
-    assert list(configs) == ["all", *TASKS, "corpus"]
-    for name, config in configs.items():
-        builder, _ = builders.open_builder("omnieval", name, builders.SAMPLE)
-        assert config.splits == (["corpus"] if name == "corpus" else ["train", "auto", "human"])
-        assert list(builder.info.features) == (["id", "title", "contents"] if name == "corpus" else list(EXPECTED))
 
 
 def test_what_a_row_holds(tmp_path: Path) -> None:
@@ -111,7 +99,7 @@ def test_the_topic_with_its_root_or_not_and_either_parentheses(tmp_path: Path, n
 
 def test_what_upstream_has_given_up_is_passed_over(tmp_path: Path) -> None:
     cell(tmp_path, record())
-    for name in ("银行业务/零售银行/结构化知识问答", "金融科技/移动支付/对比类问答", "保险/责任保险/抽取类问答"):
+    for name in ("银行业务/零售银行/结构化知识问答", "金融科技/移动支付/对比类问答", "保险/责任保险/对比类问答"):
         put(tmp_path, f"{FINAL}/{name}.jsonl", record(), record())
     put(tmp_path, f"{FINAL}/监管与合规/客户知识产权（KYC）/多轮对话能力.jsonl", [record(), record()])
     for config in ("all", "extractive_qa"):

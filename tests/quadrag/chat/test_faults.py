@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from chat_server import ChatServer, Rule, chats
+from chat_server import Rule, chats
 
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.errors import QuadragError
@@ -86,26 +86,11 @@ def test_retry_after_is_honoured(server, as_date):
     assert time.time() - started >= (0.9 if as_date else 1.3)
 
 
-def test_a_pause_holds_every_call_back(server):
-    with ChatClient(server.url + "#m", concurrency=4) as client:
-        client(chats(1))
-        server.rules.append(Rule("rate", times=1, retry_after="0.4"))
-        server.state.latency = 0.02
-        client(chats(40, start=1))
-    assert server.requests <= 1 + 40 + 1, "no other call ran into the limit"
-
-
 def test_a_rate_limit_is_waited_for_and_is_no_failure(server):
     # Every other call is refused, far more often than there are retries.
     server.rules.extend([rule for _ in range(30) for rule in (Rule("rate", 1, retry_after="0.01"), Rule("reply", 1))])
     with ChatClient(server.url + "#m", concurrency=8, retries=2) as client:
         assert not failed(client(chats(30))) and client.spent["retries"] == 30
-
-
-def test_a_wait_without_end_is_a_failure_and_holds_no_other_call_back(server):
-    server.rules.append(Rule("rate", match="question 1", retry_after="86400"))
-    with ChatClient(server.url + "#m", concurrency=1) as client:
-        assert failed(client(chats(4))) == [1]
 
 
 def test_a_refused_connection_ends_the_run_in_one_line(ledger):
@@ -189,14 +174,3 @@ def test_what_was_committed_before_a_death_stays(server, ledger):
     with ChatClient(server.url + "#m", ledger=ledger) as client, pytest.raises(QuadragError):
         client(chats(7))
     assert len(ledger) == 5
-
-
-@pytest.mark.slow
-def test_a_storm_of_faults_loses_nothing(ledger):
-    with (
-        ChatServer(fault_rate=0.15, latency=0.002) as server,
-        ChatClient(server.url + "#m", ledger=ledger, concurrency=50, retries=12) as client,
-    ):
-        replies = client(chats(150))
-    assert [text.split(" ", 1)[1] for text in replies] == [f"question {n}" for n in range(150)]
-    assert len(ledger) == 150

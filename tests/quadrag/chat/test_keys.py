@@ -148,14 +148,6 @@ def test_what_is_no_header_is_refused_and_not_shown(monkeypatch, name):
     assert name not in str(error.value)
 
 
-def test_user_and_password_go_before_the_key(server, monkeypatch):
-    monkeypatch.setenv("QUADRAG_API_KEY", KEY)
-    with ChatClient(server.url.replace("//", "//ann:pa%20ss%C3%A9@") + "#m") as client:
-        assert isinstance(client(chats(1))[0], str)
-        assert "ss" not in repr(client.spec).replace("model", "")
-    assert server.authorizations == {f"Basic {basic('ann:pa ssé')}"}
-
-
 @pytest.mark.parametrize("password", ["score", "1", "2008"])
 def test_a_password_that_is_a_word_is_not_cut_out_of_replies(server, ledger, capfd, password):
     server.state.text = '{"score": 1} 2008 11'

@@ -94,37 +94,18 @@ def test_a_length_is_sent_by_the_name_that_the_server_gives(server, capsys, mess
     assert fields(server.bodies[-1]) == {name: 64} and f"max_tokens sent as {name}" in capsys.readouterr().err
 
 
-def test_of_two_that_exclude_each_other_one_is_left(server):
-    def manner(body):
-        both = {"temperature", "top_p"} <= body.keys()
-        message = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
-        return Rule("status", status=400, body={"error": {"message": message}}) if both else None
-
-    server.state.manner = manner
-    with ChatClient(server.url + "#m", parameters={"temperature": 0, "top_p": 0.9}) as client:
-        assert isinstance(client.complete(chats(1))[0], Reply)
-    assert fields(server.bodies[-1]) == {"temperature": 0}
-
-
 @pytest.mark.parametrize(
-    ("status", "message"),
+    "message",
     [
-        (400, "temperature must be less than or equal to 2"),
-        (400, "Invalid 'max_tokens': integer above maximum value. Expected a value <= 4096, but got 8192 instead."),
-        (422, "top_k must be at least 1"),
-        (400, "the prompt is flagged"),
-        (401, "temperature is not for you"),
-        (404, "top_k is not here"),
-        (400, "'messages' must alternate"),
+        "temperature must be less than or equal to 2",
+        "Invalid 'max_tokens': integer above maximum value. Expected a value <= 4096, but got 8192 instead.",
+        "the prompt is flagged",
     ],
 )
-def test_another_refusal_ends_the_command(server, status, message):
-    asked = {"temperature": 3.0, "max_tokens": 8192, "top_k": -3}
-    server.rules.append(Rule("status", status=status, body={"error": {"message": message}}))
-    with (
-        ChatClient(server.url + "#m", parameters=asked) as client,
-        pytest.raises(QuadragError, match=f"answered {status}"),
-    ):
+def test_another_refusal_ends_the_command(server, message):
+    asked = {"temperature": 3.0, "max_tokens": 8192}
+    server.rules.append(Rule("status", status=400, body={"error": {"message": message}}))
+    with ChatClient(server.url + "#m", parameters=asked) as client, pytest.raises(QuadragError, match="400"):
         client.complete(chats(20))
     assert all(fields(body) == asked for body in server.bodies)
 
@@ -162,18 +143,6 @@ def test_kept_replies_are_those_of_what_the_user_asked_for(server, tmp_path, cap
             assert capsys.readouterr().err.count("\n") == ("replay" not in more)
     assert [fields(body) for body in server.bodies][-2:] == [{"max_completion_tokens": 9}] * 2
     assert len(server.bodies) == 3 + 1 + 2, "what kept replies say of the server is not found out again"
-
-
-def test_a_budget_rests_on_the_length_by_either_name(server):
-    server.state.manner = like_gpt_5
-    server.state.text = "a b c"
-    asked = {"temperature": 0, "max_tokens": 100}
-    with ChatClient(server.url + "#m", parameters=asked, prices=Prices(PRICES), budget=1) as client:
-        assert all(isinstance(reply, Reply) for reply in client.complete(chats(3)))
-        assert 0 < client.spent["cost"] < 0.001
-    short = ChatClient(server.url + "#m", parameters=asked, prices=Prices(PRICES), budget=0.0001)
-    with short as client, pytest.raises(QuadragError, match=r"0\.0001 USD"):
-        client.complete(chats(3, start=3))
 
 
 def test_with_a_budget_a_length_that_has_no_other_name_is_not_left_out(server):

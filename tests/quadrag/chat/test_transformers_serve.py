@@ -14,7 +14,6 @@ from tiny_models import make_chat_model
 
 from quadrag.chat.client import ChatClient, Reply
 from quadrag.chat.ledger import Ledger
-from quadrag.systems.completions import CompletionsTransport
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra: local)")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: local)")
@@ -52,18 +51,6 @@ def server(tmp_path_factory):
             yield f"http://127.0.0.1:{port}/v1", str(folder), process
         finally:
             process.kill()
-
-
-def test_completions_are_of_the_prompt_that_is_sent(server):
-    url, model, _ = server
-    options = {"temperature": 0.0, "max_tokens": 12}
-    with ChatClient(f"{url}#{model}", parameters=options) as client:
-        answers = client.complete(CHATS)
-    transport = CompletionsTransport("plain")
-    with ChatClient(f"{url}#{model}", parameters=options | transport.parameters, transport=transport) as client:
-        others = client.complete(CHATS)
-    assert all(one.usage["completion_tokens"] for one in others)
-    assert [one.text for one in others] != [one.text for one in answers], "a random model still reads its prompt"
 
 
 def test_replies_are_counted_and_outlive_the_server(server, tmp_path):

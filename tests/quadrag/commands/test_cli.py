@@ -76,20 +76,6 @@ def test_a_list_is_for_programs_too(cli):
 # Runs.
 
 
-@pytest.mark.slow
-def test_a_reached_budget_prints_what_there_is(cli):
-    Path("p.yaml").write_text("m: {input: 1000000, output: 1000000}\n")
-    with ChatServer() as server:
-        asked = (*RUN, "--llm", f"{server.url}#m", "--prices", "p.yaml", "--max-tokens", "5", "--concurrency", "1")
-        assert cli(*asked, "--ledger", "L0", "--out", "whole")[0] == 0
-        cost = json.loads(Path("whole/run.json").read_text())["usage"]["llm"]["cost"]
-        code, out, err = cli(*asked, "--ledger", "L", "--budget", cost * 0.75)
-        assert code == 2 and "PARTIAL" in out and err.count("\n") == 1
-        spent = json.loads(Path("out/run.json").read_text())["usage"]["llm"]["cost"]
-        assert 0 < spent <= cost * 0.75
-        assert cli(*asked, "--ledger", "L", "--budget", "0")[0] == 2
-
-
 def test_what_failed_decides_the_exit_code(cli):
     with ChatServer(models=["m", "j"], text="lorem") as server:
         crag = ("run", "crag", "task_1_2", "--data-dir", "sample", "--split", "public", "--ledger", "L", "--out", "c")
@@ -121,33 +107,11 @@ def test_the_demo_measures_every_benchmark(cli):
     assert cli("demo", "--out", "kept")[0] == 0
 
 
-@pytest.mark.slow
-def test_real_data_makes_a_table_of_five_splits(cli, real_data):
-    folder = real_data("RGB")
-    if not list(folder.rglob("zh_refine.json")):
-        pytest.skip("no zh_refine.json")
-    code, out, err = cli("run", "rgb", "noise_robustness_zh", "--data-dir", folder, "--llm", "extractive", "--out", "r")
-    assert code == 0, err
-    scores = json.loads(Path("r/scores.json").read_text(encoding="utf-8"))
-    assert list(dict.fromkeys(row["split"] for row in scores)) == [f"noise_{n}" for n in (0, 20, 40, 60, 80)]
-    assert all(row["value"] is not None and row["n_total"] >= 100 for row in scores)
-    assert "94.67" in out, "the printed rows beside ours"
-
-
 def test_a_password_with_an_at_sign_stays_out_of_the_record(cli):
     with ChatServer() as server:
         spec = server.url.replace("http://", "http://me:pa@ss-word@") + "#m"
         assert cli(*RUN, "--llm", spec, "--ledger", "L")[0] == 0
     assert "word" not in Path("out/run.json").read_text()
-
-
-def test_a_recipe_may_switch_on_options(cli):
-    Path("r.yaml").write_text(
-        "benchmark: rgb\nruns:\n  - {config: negative_rejection_en, options: {order: per_item}}\n"
-    )
-    assert cli("run", "--recipe", "r.yaml", "--data-dir", "sample", "--out", "out")[0] == 0
-    (made,) = Path("out").rglob("run.json")
-    assert json.loads(made.read_text())["spec"]["options"] == {"order": "per_item"}
 
 
 def test_a_spec_file_says_what_no_option_does_and_gives_way_to_options(cli):
@@ -167,16 +131,6 @@ def test_a_spec_file_says_what_no_option_does_and_gives_way_to_options(cli):
 # Beside runs.
 
 
-def test_export_writes_once_and_refuses_what_it_may_not(cli):
-    for told in ("hub/rgb: ", "written before\n"):
-        code, out, _ = cli("export", "hub", "--benchmark", "rgb", "--data-dir", "sample")
-        assert code == 0 and told in out and Path("hub/rgb/README.md").is_file()
-    code, _, err = cli("export", "theirs", "--benchmark", "rgb")
-    assert code == 2 and "--accept-licence" in err and not Path("theirs").exists()
-    assert cli("export", "theirs", "--benchmark", "crud_rag")[0] == 0
-    assert {path.name for path in Path("theirs/crud_rag").iterdir()} == {"README.md", ".quadrag.json"}
-
-
 def test_the_folder_of_a_harness_is_printed_alone(cli):
     code, out, err = cli("harness", "lm-eval")
     assert (code, err) == (0, "") and [*Path(out.strip()).glob("*.yaml")] and out.count("\n") == 1
@@ -190,19 +144,3 @@ def test_questions_hold_no_gold_and_are_not_written_over_a_file_that_may_hold_an
     assert set(rows[0]) == {"benchmark", "config", "split", "id", "query", "language", "passages"}
     assert cli(*ask, "--out", "new/q.jsonl")[0] == 0 and Path("new/q.jsonl").read_text(encoding="utf-8") == out
     assert "new/q.jsonl" in refused(*ask, "--out", "new/q.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("labels", "environment", "chinese"), [([], None, False), (["zh"], None, True), ([], "zh", True), (["en"], "zh", 0)]
-)
-def test_tables_are_in_the_language_that_is_named(cli, monkeypatch, labels, environment, chinese):
-    if environment:
-        monkeypatch.setenv("QUADRAG_LABELS", environment)
-    code, out, _ = cli(*RUN, *[f"--labels={name}" for name in labels])
-    assert code == 0 and ("百分数" in out) == bool(chinese) == ("Percent" not in out)
-    assert ("百分数" in Path("out/report.html").read_text(encoding="utf-8")) == bool(chinese)
-
-
-def test_a_language_that_there_is_none_of_is_refused(refused, monkeypatch):
-    monkeypatch.setenv("QUADRAG_LABELS", "fr")
-    assert "'fr'; known: en, zh" in refused("report", "r")

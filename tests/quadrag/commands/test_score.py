@@ -43,7 +43,7 @@ def test_a_part_is_scored_as_a_part_and_null_is_a_failed_call(cli, answers):
     found = json.loads(out)
     (row,) = (one for one in found["rows"] if (one["key"], one["profile"]) == ("rejection_rate", "official"))
     assert (code, found["coverage"], row["value"], row["n"], row["n_total"]) == (0, "6 of 12", 1.0, 5, 6)
-    assert json.loads(Path("r/run.json").read_text())["coverage"] == "6 of 12"
+    assert json.loads(Path("r/run.json").read_text())["coverage"] == {"done": 6, "total": 12}
 
 
 def test_several_files_are_scored_and_compared_with_the_first(cli, refused):

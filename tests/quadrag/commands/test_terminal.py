@@ -127,29 +127,6 @@ def test_an_interrupt_is_one_line_and_the_run_goes_on(environment):
         assert ran.returncode == 0 and server.requests <= 12 + 1
 
 
-@pytest.mark.slow
-def test_runs_at_the_same_time_share_ledger_and_caches(environment):
-    with ChatServer(latency=0.02) as server:
-        configs = ("noise_robustness_en", "noise_robustness_zh", "counterfactual_robustness_en")
-        asked = [
-            ["run", "rgb", config, "--data-dir", "sample", "--out", config, "--llm", f"{server.url}#m", "--ledger", "L"]
-            for config in configs
-        ]
-        running = [
-            subprocess.Popen([sys.executable, "-c", ENTRY, *one], env=environment(), stderr=subprocess.PIPE)
-            for one in asked
-        ]
-        for process in running:
-            _, err = process.communicate(timeout=60)
-            assert process.returncode == 0 and err == b"", err.decode()
-        assert server.requests == 5 * 12 + 5 * 12 + 12
-    for config, one in zip(configs, asked, strict=True):
-        again = [*one[:6], f"{config}-again", *one[7:], "--replay"]
-        assert subprocess.run([sys.executable, "-c", ENTRY, *again], env=environment()).returncode == 0
-        for stage in ("answers.jsonl", "items.jsonl", "scores.json"):
-            assert Path(config, stage).read_bytes() == Path(f"{config}-again", stage).read_bytes()
-
-
 @pytest.fixture
 def unread(monkeypatch):
     """A function that runs the command into a pipe whose reader has gone."""
@@ -180,21 +157,3 @@ def test_what_a_command_writes_is_there_though_nobody_reads_what_it_prints(cli, 
         ("certificate.json", "certify-judge", "l.csv", "--judge", "v.csv", "--out", "certificate.json"),
     ):
         assert unread(*command) == 0 and Path(written).exists(), command
-
-
-def test_narrow_terminals_cut_no_number(cli, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "40")
-    _, out, _ = cli("run", "rgb", "--all", "--data-dir", "sample")
-    assert "…" not in out and "vicuna-7b-v1.3" in out and "96.33 94.67 94.00 90.00 76.00" in " ".join(out.split())
-
-
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii:strict", "gbk"])
-def test_a_command_prints_chinese_whatever_the_console_can_show(environment, encoding):
-    env = environment(PYTHONIOENCODING=encoding, PYTHONUTF8="0")
-    for typed, code in (
-        ((*RUN, "--labels", "zh"), 0),
-        (("show", os.fsdecode(b"\xff-\xe5\xb7\xb4"), "--labels", "zh"), 2),
-    ):
-        ran = subprocess.run([sys.executable, "-c", ENTRY, *typed], env=env, capture_output=True)
-        assert ran.returncode == code and b"Traceback" not in ran.stderr, (typed, ran.stderr)
-        assert (ran.stderr if code else ran.stdout).decode(encoding.partition(":")[0]).strip(), typed

@@ -40,25 +40,22 @@ def test_a_folder_that_is_none_is_named_and_a_home_folder_is_understood(root, mo
     assert len(rows(builder, "test")) == 8
 
 
-def test_a_source_says_what_is_missing_and_what_is_not_upstreams(root):
-    config = catalogue.config("crud_rag", "corpus")
-    for lacking in (1, 16, 0):
-        found = dict.fromkeys(config.files[: 48 - lacking], root / SPLIT)
-        source = files.describe("crud_rag", config, "here", found)
-        assert source.lacking.startswith(f"{48 - lacking} of 48 files, lacking ") == bool(lacking)
-        assert source.provenance is Provenance.UNVERIFIED
-    _, source = builders.open_builder("crud_rag", "corpus", str(root))
-    assert [*source.other] == [
-        f"{CORPUS}{part}" for part in ("dup_part_1_part_1", "dup_part_1_part_2", "hallu.txt_part_1")
-    ]
-
-
-def test_splits_are_those_that_can_be_read(root):
+def test_splits_are_those_that_can_be_read_whatever_the_others_are(root):
     def splits(config, split=None):
         return builders.splits(builders.open_builder("crud_rag", config, str(root), None, split)[0])
 
-    assert splits("summary") == ["test", "full"]
-    assert splits("summary", "full") == ["full"]
+    builder, source = builders.open_builder("crud_rag", "corpus", str(root))
+    assert source.lacking.startswith("3 of 48 files") and source.provenance is Provenance.UNVERIFIED
+    assert len(source.other) == 3
+    builder, _ = builders.open_builder("crud_rag", "summary", str(root))
+    expected = {split: rows(builder, split) for split in ("test", "full")}
+    turns = zip(builders.rows(builder, "test"), builders.rows(builder, "full"), strict=False)
+    assert list(turns) == list(zip(expected["test"], expected["full"], strict=False))
+    assert (splits("summary"), splits("summary", "full")) == (["test", "full"], ["full"])
+    (root / FULL).write_bytes((root / FULL).read_bytes()[:200])
+    assert rows(builder, "test") == expected["test"]
+    builder, source = builders.open_builder("crud_rag", "summary", str(root), split="test")
+    assert rows(builder, "test") == expected["test"] and [*source.other] == [SPLIT]
     (root / FULL).unlink()
     (root / "src/quest_eval/ContinueWriting_quest_gt_save.json").unlink()
     assert splits("summary") == ["test"]
@@ -66,22 +63,8 @@ def test_splits_are_those_that_can_be_read(root):
     for split, named in (("full", FULL), ("tset", "test")):
         with pytest.raises(QuadragError, match=named):
             splits("summary", split)
-    builder, _ = builders.open_builder("crud_rag", "summary", str(root))
-    for split in ("full", "fulll"):
-        with pytest.raises(QuadragError, match="full"):
+        with pytest.raises(QuadragError, match=split):
             rows(builder, split)
-
-
-def test_a_file_of_another_split_may_be_broken_and_two_splits_are_read_in_turn(root):
-    builder, _ = builders.open_builder("crud_rag", "summary", str(root))
-    expected = {split: rows(builder, split) for split in ("test", "full")}
-    turns = zip(builders.rows(builder, "test"), builders.rows(builder, "full"), strict=False)
-    assert list(turns) == list(zip(expected["test"], expected["full"], strict=False))
-    (root / FULL).write_bytes((root / FULL).read_bytes()[:200])
-    assert rows(builder, "test") == expected["test"]
-    builder, source = builders.open_builder("crud_rag", "summary", str(root), split="test")
-    assert rows(builder, "test") == expected["test"]
-    assert [*source.other] == [SPLIT]
 
 
 def test_two_builders_of_a_config_keep_their_own_folders(tmp_path):
@@ -91,45 +74,36 @@ def test_two_builders_of_a_config_keep_their_own_folders(tmp_path):
     assert catalogue.config("rgb", name).data_dir is None
 
 
-def test_the_fingerprint_knows_script_files_and_options(root):
-    def fingerprint(data_dir=str(root), split=None, **options):
-        return builders.fingerprint(builders.open_builder("crud_rag", "corpus", data_dir, options, split)[0])
+def test_the_fingerprint_knows_all_that_decides_rows_and_nothing_else(root):
+    def fingerprint(config="corpus", split=None, data_dir=str(root), **options):
+        return builders.fingerprint(builders.open_builder("crud_rag", config, data_dir, options, split)[0])
 
     plain = fingerprint()
-    assert len(bytes.fromhex(plain)) == 32
-    assert fingerprint("sample") == fingerprint(split="corpus") == fingerprint(gold=None) == plain
+    assert fingerprint(data_dir="sample") == fingerprint(split="corpus") == fingerprint(gold=None) == plain
     golden = {gold: fingerprint(gold=gold) for gold in ("test", "full")}
     assert len({plain, *golden.values()}) == 3
+    assert len({fingerprint("summary", split) for split in ("test", "full", None)}) == 3
     prepare("crud_rag", "corpus", str(root))
-    assert fingerprint(None) == plain, "prepared or not, the same files are the same"
-    with (root / SPLIT).open("a") as file:
-        file.write("\n")
-    assert (fingerprint(), fingerprint(gold="full")) == (plain, golden["full"])
-    assert fingerprint(gold="test") != golden["test"]
-    with (root / f"{CORPUS}hallu.txt_part_1").open("a") as file:
-        file.write("又一篇\n")
-    changed = fingerprint()
-    assert changed not in (plain, *golden.values())
-    (root / f"{CORPUS}hallu.txt_part_1").unlink()
-    assert fingerprint() not in (plain, changed)
-
-
-def test_a_splits_fingerprint_leaves_out_what_has_no_part_in_its_rows(root):
-    def fingerprint(config, split):
-        return builders.fingerprint(builders.open_builder("crud_rag", config, str(root), split=split)[0])
-
-    test, full = (fingerprint("summary", split) for split in ("test", "full"))
-    assert len({test, full, fingerprint("summary", None)}) == 3
-    # A file that lacks a task decides none of its rows.
+    assert fingerprint(data_dir=None) == plain, "prepared or not, the same files are the same"
     of_full = fingerprint("qa_1doc", "full")
     content = json.loads((root / SPLIT).read_text(encoding="utf-8"))
     (root / SPLIT).write_text(json.dumps({"event_summary": content["event_summary"]}), encoding="utf-8")
-    assert fingerprint("qa_1doc", None) == of_full
-    plain, *others = (
-        builders.fingerprint(builders.open_builder("rgb", "noise_robustness_zh", builders.SAMPLE, options)[0])
-        for options in ({}, {"passage_num": 5}, {"passage_num": 4}, {"order": "per_item"})
-    )
-    assert others[0] == plain and len({plain, *others}) == 3
+    assert fingerprint("qa_1doc") == of_full, "a file that lacks a task decides none of its rows"
+    assert (fingerprint(), fingerprint(gold="full")) == (plain, golden["full"])
+    assert fingerprint(gold="test") != golden["test"]
+    (root / f"{CORPUS}hallu.txt_part_1").unlink()
+    assert fingerprint() != plain
+
+
+def test_the_script_and_the_modules_beside_it_decide_rows(tmp_path, monkeypatch):
+    folder = shutil.copytree(files.sample_dir("rgb").parent, tmp_path / "rgb")
+    monkeypatch.setattr(catalogue, "benchmarks", lambda: {"rgb": folder / "rgb.py"})
+    found = {files.identify("rgb", {})}
+    for name in ("rgb.py", "reading.py"):
+        with (folder / name).open("a") as file:
+            file.write("\n")
+        found.add(files.identify("rgb", {}))
+    assert len(found) == 3
 
 
 def test_what_was_prepared_in_part_is_read_in_part(root, own_cache):

@@ -1,7 +1,6 @@
 """Verified download against a real server on this machine that serves right, wrong, cut, missing and stalled files."""
 
 import hashlib
-import json
 import subprocess
 from http.server import ThreadingHTTPServer
 from threading import Event
@@ -9,10 +8,8 @@ from threading import Event
 import pytest
 from small_servers import Quiet, serving
 
-from quadrag import catalogue
 from quadrag.data import download
 from quadrag.data.download import RemoteFile, fault, fetch
-from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 
 CONTENT = "第一行\n{}\n".encode() * 1000
@@ -132,36 +129,3 @@ def test_a_mirror_answers_under_the_same_path(tmp_path, upstream, monkeypatch, s
     monkeypatch.setenv("QUADRAG_MIRROR", "mirror-without-a-scheme")
     with pytest.raises(QuadragError, match="mirror-without-a-scheme/x"):
         fetch([RemoteFile("b", "https://host.invalid/x", blob=BLOB)], tmp_path)
-
-
-# The command line on a script whose facts are those of the files at hand, which may be a part of upstream's.
-WITH_FACTS = """
-import json, sys
-from quadrag import catalogue, cli
-facts = json.loads(sys.argv.pop(1))
-catalogue.builder_class("rgb").FILES = {name: tuple(known) for name, known in facts.items()}
-sys.exit(cli.main())
-"""
-
-
-@pytest.mark.slow
-def test_prepare_fetches_verifies_and_builds_through_a_mirror(upstream, environment, python, quadrag, tmp_path):
-    name, config = "zh_int.json", "information_integration_zh"
-    content = (sample_dir("rgb") / name).read_bytes()
-    path = catalogue.builder_class("rgb").URL.removeprefix("https://raw.githubusercontent.com") + name
-    upstream.files[path] = content
-    env = environment(QUADRAG_MIRROR=upstream.url)
-    cached = tmp_path / "home" / "quadrag" / "upstream" / "rgb"
-    done = quadrag("prepare", "rgb", "--config", config, env=env)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"{len(content)} bytes, expected 3024012" in done.stderr and done.stderr.count("\n") == 1
-    assert not list(cached.iterdir()) and not list((tmp_path / "home").rglob("*.arrow"))
-    blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    facts = json.dumps({name: (len(content), hashlib.sha256(content).hexdigest(), blob)})
-    upstream.asked.clear()
-    for _ in range(2):
-        done = python(WITH_FACTS, facts, "prepare", "rgb", "--config", config, env=env)
-        assert done.returncode == 0, done.stderr
-        assert f"{config}: noise_0 12, noise_20 12, noise_40 12" in done.stdout.splitlines()
-    assert upstream.asked == [path], "the second time the verified file is there"
-    assert [file.read_bytes() for file in cached.iterdir()] == [content]

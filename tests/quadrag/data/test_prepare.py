@@ -73,11 +73,7 @@ def test_features_are_spelled_so_that_every_version_reads_them(own_cache):
         with pa.memory_map(str(arrow)) as source, pa.ipc.open_stream(source) as reader:
             spelled.append(json.loads(reader.schema.metadata[b"huggingface"])["info"]["features"])
     text = {"dtype": "string", "_type": "Value"}
-    assert len(spelled) == 4
-    for features in spelled:
-        assert features["answer"] == features["positive"] == [[text]]
-        assert features["documents"] == features["negative"] == [text]
-    assert not list(own_cache.rglob("*.part"))
+    assert [(features["answer"], features["documents"]) for features in spelled] == [([[text]], [text])] * 4
     stamps = {path: path.stat().st_mtime_ns for path in own_cache.rglob("*.arrow")}
     assert prepare("rgb", "information_integration_zh", builders.SAMPLE) == done
     assert {path: path.stat().st_mtime_ns for path in own_cache.rglob("*.arrow")} == stamps, "built once"
@@ -89,7 +85,6 @@ def test_features_are_spelled_so_that_every_version_reads_them(own_cache):
         (("rgbb", "--data-dir", "sample"), "rgbb"),
         (("rgb", "--config", "noise_robustnes_zh"), "noise_robustnes_zh"),
         (("rgb", "--data-dir", "/absent/folder"), "/absent/folder"),
-        (("rgb", "--data-dir", ""), "no folder ''"),
         (("rgb", "--config", NAME, "--data-dir", "bad"), "zh_refine.json:13 "),
     ],
 )

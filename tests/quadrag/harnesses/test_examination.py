@@ -53,17 +53,11 @@ def test_the_groups_are_the_configs_of_the_papers_tables(written):
     assert set(groups) == {f"quadrag_{benchmark}" for benchmark in catalogue.benchmarks()}
     for benchmark in catalogue.benchmarks():
         members = groups[f"quadrag_{benchmark}"]["task"]
-        names = [name for each in members for name in (each["task"] if isinstance(each, dict) else [each])]
-        asked = {written[name]["dataset_name"] for name in names}
+        asked = {written[name]["dataset_name"] for name in members}
         # CRAG's model alone is asked the same questions without pages.
         assert asked == {config for config, _ in load(benchmark).paper_runs(False)} | (
             {"qa"} & {*catalogue.configs(benchmark)}
         )
-    within = {group["group"]: group["task"] for group in groups["quadrag_rgb"]["task"]}
-    ratios = {f"noise_robustness_noise_{ratio}" for ratio in (0, 20, 40, 60, 80)}
-    ratios |= {f"information_integration_noise_{ratio}" for ratio in (0, 20, 40)}
-    assert set(within) == {*ratios, "negative_rejection", "counterfactual_robustness"}
-    assert {name.rpartition("_")[2] for name in within["negative_rejection"]} == {"en", "zh"}
 
 
 def test_tasks_for_lm_eval_are_not_written_where_a_file_lies(tmp_path, capsys):

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import re
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -127,26 +126,6 @@ def test_scores_are_those_of_quadrag_score_to_the_last_digit(
             assert logged[item["id"]].get(name) == (0.0 if counts else value), (name, item["id"])
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_a_standard_error_is_that_of_the_mean_over_the_items_that_count(profile, ran):
-    folder, _ = ran[profile]
-    (file,) = folder.glob("results_*.json")
-    results = json.loads(file.read_text("utf-8"))["results"]
-    checked = 0
-    for benchmark, config, _, _ in ASKED:
-        logged = [row for _, row in read_jsonl(samples(folder, benchmark, config))]
-        for name, value in results[f"quadrag_{benchmark}_{config}"].items():
-            metric = name.removesuffix(",none")
-            if "." not in metric or metric.endswith("_stderr"):
-                continue
-            counting = [row[metric] for row in logged if metric in row]
-            error = results[f"quadrag_{benchmark}_{config}"][f"{metric}_stderr,none"]
-            assert value == pytest.approx(statistics.mean(counting))
-            assert error == pytest.approx(statistics.stdev(counting) / len(counting) ** 0.5)
-            checked += error > 0
-    assert checked > 15
-
-
 @pytest.mark.parametrize("processes", [1, 2])
 def test_each_of_several_processes_gives_every_metric(processes, tasks):
     """lm-eval looks the metrics of the first process up in all others; here no item of this one has an error found."""
@@ -172,32 +151,15 @@ def test_each_of_several_processes_gives_every_metric(processes, tasks):
     assert task.aggregation()["rgb_accuracy.accuracy"]([each["rgb_accuracy.accuracy"] for each in found]) == 0
 
 
-def test_the_table_has_every_noise_ratio_and_the_rows_of_the_groups_that_may_have_one(lm_eval):
-    done, out, _ = lm_eval(["quadrag_rgb", "quadrag_crud_rag", "quadrag_crag"], {})
+def test_the_table_has_every_noise_ratio_of_a_group(lm_eval):
+    done, out, _ = lm_eval(["quadrag_rgb"], {})
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "N/A" not in done.stdout
-    assert "quadrag_crag_qa: not in the table, for want of a judge: truthfulness.truthfulness," in done.stderr
-    assert not re.search("noise_robustness.* ask a judge", done.stderr)
     for ratio in ("", "_noise_20", "_noise_40", "_noise_60", "_noise_80"):
-        assert re.search(rf"- quadrag_rgb_noise_robustness_zh{ratio} +\|.*\|rgb_accuracy.accuracy +\|", done.stdout)
+        assert re.search(rf"quadrag_rgb_noise_robustness_zh{ratio} +\|.*\|rgb_accuracy.accuracy +\|", done.stdout)
     (file,) = out.glob("results_*.json")
-    read = json.loads(file.read_text("utf-8"))
-    results, shown = read["results"], read["groups"]
-    assert {name for name in shown if "::" not in name} == {"quadrag_crud_rag"}
-    assert not any("." in name for name in [*results["quadrag_rgb"], *results["quadrag_crag"]])
-    for group, row in shown.items():
-        tasks = [results[task] for task in read["group_subtasks"][group]]
-        for name in (name for name in row if re.search(r"\.\w+(?<!_stderr),", name)):
-            error = name.replace(",", "_stderr,")
-            there = [task for task in tasks if name in task]
-            assert len(there) == len(tasks) or name.startswith("error_detection.error_correction")
-            assert row[name] == pytest.approx(statistics.mean(task[name] for task in there))
-            assert row[error] == pytest.approx(sum(task[error] ** 2 for task in there) ** 0.5 / len(there))
-    assert len(shown["quadrag_rgb::noise_robustness_noise_40"]) > 4
-    better = read["higher_is_better"]
+    better = json.loads(file.read_text("utf-8"))["higher_is_better"]
     rejected = {"rejection_rate.rejection_rate": True, "rejection_rate.unsupported_correct": False}
     assert better["quadrag_rgb_negative_rejection_zh"] == rejected
-    assert "crud_overlap.length" not in better["quadrag_crud_rag_summary"]
 
 
 def test_messages_are_those_of_quadrag_run(ran, model, tmp_path):

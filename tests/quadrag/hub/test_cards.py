@@ -16,6 +16,7 @@ from quadrag.data.download import RemoteFile, fault
 from quadrag.errors import QuadragError
 from quadrag.hub.card import split_card
 from quadrag.hub.cards import render
+from quadrag.hub.export import export
 from quadrag.parts import Conditions
 
 BENCHMARKS = sorted(catalogue.benchmarks())
@@ -64,9 +65,16 @@ def test_what_disagrees_with_the_script_is_one_line(old, new, named):
     assert named in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_card_of_another_may_have_no_facts():
-    facts = parse_facts("---\nlanguage: en\nlicense: mit\n---\n# Theirs\n", "theirs.md")
-    assert (facts.language, facts.sentence("a"), facts.find_rows("a", "test")) == (("en",), "", None)
+@pytest.mark.parametrize(
+    ("card", "language"), [("---\nlanguage: en\nlicense: mit\n---\n# Theirs\n", ("en",)), ("# Bare", ())]
+)
+def test_a_card_of_another_may_have_no_facts(tmp_path, monkeypatch, card, language):
+    facts = parse_facts(card, "theirs.md")
+    assert (facts.language, facts.sentence("a"), facts.find_rows("a", "test")) == (language, "", None)
+    (tmp_path / "card.md").write_text(card)
+    monkeypatch.setattr(catalogue, "card", lambda name: tmp_path / "card.md")
+    export(tmp_path, ["rgb"], builders.SAMPLE)
+    assert DatasetCard.load(tmp_path / "rgb" / "README.md").data.pretty_name == "rgb (sample)"
 
 
 @ALL

@@ -7,10 +7,9 @@ from string import Formatter
 import pytest
 
 from quadrag import catalogue
-from quadrag.reporting.all import tabulate_all
-from quadrag.reporting.language import translate_table
-from quadrag.reporting.messages import read_messages, say
+from quadrag.reporting.messages import read_messages, say, translate_table
 from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import to_text
 from quadrag.results.note import Note, NoteCode
 from quadrag.retrieval.search import RETRIEVERS
@@ -51,7 +50,7 @@ def test_a_note_says_of_which_runs_it_is_and_names_options_as_they_are_typed(pyt
 def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
     for name in ("r", "s"):
         assert cli("run", *run, "--data-dir", "sample", "--out", name).code == 0
-    grids = [*tabulate_all(read_runs(["r"])), *tabulate_all(read_runs(["r", "s"]))]
+    grids = [*tabulate(read_runs(["r"]), page=True), *tabulate(read_runs(["r", "s"]), page=True)]
     notes = dict.fromkeys(note.text for grid in grids for note in translate_table(grid, "zh").notes)
     assert len(notes) > 4 and [text for text in notes if not HAN.search(text)] == []
     assert cli("report", "r", "--labels", "zh", "--html", "zh.html").code == 0

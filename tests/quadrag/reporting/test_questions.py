@@ -73,21 +73,6 @@ def test_what_became_worse_or_better_is_selected(two, cli, capsys):
     assert ids(cli("show", "one", "b", "--worse")) == ["0", "1"], "a folder of one run is that run"
 
 
-def test_the_greatest_difference_comes_first(cli):
-    def part(question: Any) -> str:
-        return str(question.query[: 3 * (1 + len(question.query) % 4)])
-
-    systems = (lambda question: question.query, part)
-    before, after = (quadrag.evaluate("crud_rag", "summary", one, data_dir="sample") for one in systems)
-    first, second = (
-        {row["id"]: row["crud_overlap.rouge_l"]["official"] for row in one.result.items} for one in (before, after)
-    )
-    lost = {name: first[name] - second[name] for name in first if first[name] > second[name]}
-    wanted = sorted(lost, key=lambda name: -lost[name])
-    assert ids(cli("show", before.folder, after.folder, "--worse", "--metric", "rouge_l")) == wanted
-    assert len({*lost.values()}) > 2
-
-
 def test_terminal_python_and_page_go_by_one_metric(cli, capsys):
     def search(found: list[Any], name: str) -> Any:
         given = {"data_dir": "sample", "limit": 3, "name": name, "out": name}
@@ -165,24 +150,10 @@ def test_what_failed_is_worse_under_the_profile_that_counts_it(failing, cli):
     assert ids(cli("show", "a", "b", "--worse", "--profile", "official")) == []
     ran = cli("show", "a", "b", "--worse", "--profile", "corrected", "--limit", "1")
     assert "ValueError: no luck" in ran.out
-    assert "  b accuracy, accuracy_bounded: official –, corrected 0.0 (raised)\n" in ran.out
+    assert "  b accuracy: official –, corrected 0.0 (raised)\n" in ran.out
     assert ids(cli("show", "b", "--wrong")) == list(FAILED)
     measure_failing("c")
     assert "official profile" in cli("report", "c", "b").out, "of runs with two profiles"
-
-
-def test_an_answer_and_a_verdict_that_failed_are_counted_together(cli):
-    def answer(question: Any) -> str:
-        if question.id == FAILED[0]:
-            raise ValueError("no luck")
-        return f"There are factual errors in document {question.id}."
-
-    with ChatServer(models=["j"], text="Yes, it does.") as server:
-        server.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
-        given = {"data_dir": "sample", "judge": f"{server.url}#j", "concurrency": 1}
-        found = quadrag.evaluate("rgb", "counterfactual_robustness_en", answer, out="j", **given)
-    assert [found[key].n for key in ("error_detection_judged", "error_correction")] == [11, 10]
-    assert "2 of 12 items failed" in " ".join(found.notes)
 
 
 @pytest.fixture(scope="module")
@@ -218,14 +189,6 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     assert {*row} == {"benchmark", "config", "split", "id", "sample", "metric", "about", "request", "reply"}
     Path("run/verdicts.jsonl").unlink()
     assert judged("--limit", "100").code == 0, "without them all else is shown"
-
-
-def test_wrong_ones_are_selected_by_the_metric_that_is_asked_for(judged):
-    items = [row for _, row in read_jsonl(Path("run/items.jsonl"))]
-    wrong = [row["id"] for row in items if row["rgb_accuracy.accuracy_bounded"]["official"] == 0]
-    shown = ids(judged("--wrong", "--metric", "accuracy_bounded", "--limit", "100"))
-    assert sorted(shown) == sorted(wrong) and len(wrong) < len(items)
-    assert ids(judged("--id", items[0]["id"])) == [items[0]["id"]]
 
 
 def test_questions_that_have_changed_are_not_shown_beside_the_old_answers(judged):
@@ -269,51 +232,6 @@ def test_right_and_idle_questions_are_no_wrong_or_unscored_ones(cli):
     lines = [{**named, "id": str(at), "answer": "x" if at else None} for at in range(12)]
     score(cli, "null", lines, "--max-failed", "1")
     assert ids(cli("show", "null", "--unscored")) == ["0"], "a metric that does not apply hides no failure"
-
-
-def test_of_a_folder_of_several_runs_all_are_shown_that_have_what_is_asked_for(cli):
-    for config in ("noise_robustness_en", "counterfactual_robustness_en"):
-        assert cli("run", "rgb", config, *SAMPLE, "--limit", 4, "--out", f"all/{config}").code == 0
-    parts = cli("show", "all", "--wrong", "--limit", "3").out.split("== all/")[1:]
-    assert [part.partition("\n")[0] for part in parts] == ["noise_robustness_en", "counterfactual_robustness_en"]
-    assert [part.count("  question: ") for part in parts] == [3, 3]
-    assert {*ids(cli("show", "all", "--split", "noise_40"))} == {"0", "1", "2", "3"}
-    assert cli("show", "all", "--split", "nowhere").code == 2
-
-
-def test_what_a_rule_decided_which_gold_the_judge_was_told_and_what_is_scored(cli):
-    with ChatServer(models=["j"], text='{"score": 0} it is wrong') as judge:
-
-        def answer(question: Any) -> str:
-            return "I don't know" if "forward p/e" in question.query else "perhaps"
-
-        given = {"judge": f"{judge.url}#j", "ledger": "L", "out": "run", "data_dir": "sample", "split": "public"}
-        quadrag.evaluate("crag", "task_1_2", answer, **given)
-    first, second = cli("show", "run", "--limit", "2").out.split("\n\n")[:2]
-    assert "decided by rule" in first and ", the judge:" not in first and "decided by rule" not in second
-    for gold in ("$1.12", "1.12"):
-        assert f'  truthfulness ({gold}), the judge: {{"score": 0}} it is wrong\n' in second
-    one, two = (item["runs"][0] for item in collect_answers(read_runs(["run"]), read_words("en")).items[:2])
-    assert any("rule" in why for *_, why in one["values"])
-    assert [name for name, _ in two["verdicts"]] == ["truthfulness ($1.12)", "truthfulness (1.12)"]
-    answers = ("Let me think. <response>十九座</response>", " 十九座 ")
-    asked = ask(cli, "crud_rag", "qa_1doc")
-    score(cli, "a", [row | {"answer": text} for row, text in zip(asked, answers, strict=False)])
-    assert [item["runs"][0]["scored"] for item in collect_answers(read_runs(["a"]), read_words("en")).items] == [
-        "十九座",
-        "",
-    ]
-    assert cli("show", "a").out.count("  scored: 十九座\n") == 1
-
-
-def test_texts_are_cut_alike_in_a_terminal_and_whole_elsewhere(cli, monkeypatch):
-    lines = [{"id": str(at), "answer": f"the {at} end of it " * 20 + "at last"} for at in range(12)]
-    score(cli, "long", lines, "--benchmark", "rgb", "--config", "negative_rejection_en")
-    one = ("show", "long", "--id", "3")
-    assert "at last\n" in cli(*one).out, "in a pipe"
-    monkeypatch.setenv("COLUMNS", "1000")
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    assert "at last" not in cli(*one).out and "at last\n" in cli(*one, "--verbose").out
 
 
 def where(question: Question, passages: Any, documents: Any = None) -> Any:
@@ -401,5 +319,4 @@ def test_texts_of_ones_own_are_known_as_the_scores_know_them(cli):
     ],
 )
 def test_a_phrase_is_wanted_by_its_metric_and_the_gold_by_others(metrics, wanted):
-    phrase = find_phrase(metrics, "zh")
-    assert (phrase and phrase[1:]) == wanted
+    assert find_phrase(metrics, "zh") == wanted

@@ -14,12 +14,12 @@ from compared_runs import note_lost
 from quadrag import catalogue
 from quadrag.data.card_facts import card_facts
 from quadrag.paths import room
-from quadrag.reporting.paper import tabulate_paper
 from quadrag.reporting.replicas import list_reasons
 from quadrag.reporting.settings import compare_settings, find_settings
+from quadrag.reporting.tables import tabulate_paper
 from quadrag.results.run import Run
 from quadrag.run.finished import read_result
-from quadrag.run.plan import plan_recipe, read_recipe, recipes
+from quadrag.run.plan import read_recipe, recipes
 from quadrag.spec import merge
 
 ZH, REJECTED = "rgb-table7-chatgpt-zh", "rejection_rate.rejection_rate"
@@ -123,21 +123,9 @@ def test_each_departure_makes_the_mark_another_one_and_is_named(run, change, rea
 def test_what_the_user_changed_is_named_for_programs(run, given, changed):
     found = run(ZH, *given, out=f"g{len(given)}{given[1]}")
     rest = ["the bundled sample, which is made up", "1 of 12 questions"]
-    assert found["not_replicated"] == [*changed, *rest] and (found["recipe"], found["coverage"]) == (ZH, "1 of 12")
+    assert found["not_replicated"] == [*changed, *rest]
+    assert (found["recipe"], found["coverage"]) == (ZH, "1 of 12")
     assert {(row["recipe"], row["retriever"]) for row in found["rows"]} == {(ZH, "none"), (ZH, "own")}
-
-
-def test_settings_of_a_search_an_option_and_another_model_for_entities_are_named(cli):
-    said = {"system": {"llm": "http://h/v1"}, "retrieval": {"chunk_size": 99}}
-    (spec, *_) = plan_recipe("omnieval-table4-bge-m3", said)
-    assert spec.replica and spec.replica.changed["chunk_size"][0] == 99
-    with ChatServer(models=["tiiuae/falcon-40b"]) as server:
-        asked = ("--llm", f"{server.url}#tiiuae/falcon-40b", *SAMPLE, "--limit", 1, "--ledger", "L", "--json")
-        found = json.loads(cli("run", "--recipe", "crag-table11-falcon-40b", *asked, "--out", "a").out)
-        more = ("--option", "conversation=turns", "--out", "b")
-        turns = json.loads(cli("run", "--recipe", "omnieval-table5-qwen2.5-72b-alone", *asked, *more).out)
-    assert any(why.startswith("another model for entities") for why in found["not_replicated"])
-    assert "conversation turns (recipe text)" in turns["not_replicated"]
 
 
 def test_of_a_sweep_each_row_is_marked_with_ours_right_under_it(run):

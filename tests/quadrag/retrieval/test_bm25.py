@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.benchmark import Document
-from quadrag.errors import QuadragError
 from quadrag.retrieval.bm25 import build_index, open_index
 from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
@@ -73,15 +72,6 @@ def test_results_are_the_oracles(tmp_path_factory, texts, queries, k):
         assert [score for _, score in hits] == pytest.approx([exact[row] for row, _ in hits], rel=1e-4)
 
 
-@pytest.mark.parametrize("name", ["jieba", "rjieba"])
-def test_words(tmp_path, name):
-    texts = ["国家统计局发布GDP数据", "杭州亚运会开幕", "北京今天下雨，杭州不下雨", "GDP同比增长5.5%"] * 3
-    rank = index_of(texts, tmp_path, name)
-    for query in ("杭州下雨了吗", "gdp增长5.5", "GDP gdp 开幕"):
-        (hits,) = rank([query], 20)
-        assert hits == best(oracle(texts, query, analyser(name))[1], 20) != []
-
-
 @pytest.fixture(scope="module")
 def corpus():
     """A few thousand passages of drawn characters, frequent and rare, with repetitions, and queries of the same."""
@@ -136,12 +126,3 @@ def test_a_larger_corpus_against_bm25s(corpus, rank, peer, k):
 @pytest.mark.parametrize("texts", [[], [""], ["。", " "]])
 def test_a_corpus_without_terms(tmp_path, texts):
     assert index_of(texts, tmp_path)(["天", ""], 8) == [[], []]
-
-
-@pytest.mark.parametrize("name", ["data.csc.index.npy", "params.index.json", "vocab.index.json"])
-def test_a_damaged_folder_is_named(tmp_path, name):
-    index_of(["天地", "人"], tmp_path)
-    file = tmp_path / "index" / name
-    file.write_bytes(file.read_bytes()[:-4])
-    with pytest.raises(QuadragError, match=str(file.parent)):
-        open_index(file.parent, "unigram")

@@ -15,7 +15,7 @@ from quadrag.errors import QuadragError
 from quadrag.loading import open_corpus
 from quadrag.parts import Retrieval
 from quadrag.records import Passage, document_id
-from quadrag.retrieval import cl100k
+from quadrag.retrieval import tokens
 from quadrag.retrieval.llama_index_chunking import FileChunking
 from quadrag.retrieval.passages import PassageStore
 
@@ -86,18 +86,12 @@ def test_gold_documents_are_found_and_their_chunks_hold_nothing_else(cli):
     assert inputs["retrieval"]["chunk_source"] == "files" and inputs["search"]["chunks"]["tokenizer"] == "cl100k_base"
 
 
-def test_articles_alone_can_be_cut_by_the_same_tokens(cli):
-    code, out, _ = cli(*RUN, *spec_file(retrieval={"chunk_tokenizer": "cl100k_base"}), "--out", "r", "-v")
-    assert code == 0 and "chunk_tokenizer cl100k_base" in " ".join(out.split())
-    assert "chunk_source" not in Path("r/run.json").read_text(encoding="utf-8")
-
-
 def test_what_is_lacking_is_one_line(cli, monkeypatch, tmp_path):
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "empty"))
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
-    cl100k._load.cache_clear()
+    tokens._load_cl100k.cache_clear()
     code, _, err = cli(*RUN, *spec_file(retrieval=FILES))
     assert code == 2 and err.count("\n") == 1 and "pip install --no-deps llama-index-core" in err
     monkeypatch.setitem(sys.modules, "tiktoken", None)

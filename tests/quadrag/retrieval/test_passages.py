@@ -60,15 +60,3 @@ def test_ids_that_would_name_two_passages(tmp_path, identity):
 def test_half_a_surrogate_pair(tmp_path):
     store = PassageStore.build([Document("a", "t\ud83d", "天\ud83d下")], tmp_path, Chunking())
     assert store[0] == ("a#0", "t\ufffd", "天\ufffd下", None)
-
-
-@pytest.mark.parametrize("content", [None, b"", b"not arrow", "cut"])
-def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
-    PassageStore.build(DOCUMENTS, tmp_path, Chunking())
-    path = tmp_path / FILE
-    whole = path.read_bytes()
-    path.unlink()
-    if content is not None:
-        path.write_bytes(whole[: len(whole) // 2] if content == "cut" else content)
-    with pytest.raises(QuadragError, match=str(tmp_path)):
-        PassageStore(tmp_path)

@@ -57,18 +57,6 @@ def test_it_ranks_the_union_of_two_rankings(tiny):
 
 
 @pytest.mark.serve
-def test_it_is_loaded_once(tiny, tmp_path):
-    moved = shutil.copytree(tiny, tmp_path / "moved")
-    reranker = Reranker(str(moved))
-    first = reranker.scores(QUERY, TEXTS)
-    shutil.rmtree(moved)
-    assert reranker.scores(QUERY, TEXTS) == first
-    reranker.close()
-    with pytest.raises(QuadragError, match="cannot load reranker"):
-        reranker.scores(QUERY, TEXTS)
-
-
-@pytest.mark.serve
 def test_what_is_no_cross_encoder_is_one_line(tiny, tmp_path):
     import torch
     from safetensors.torch import load_file, save_file

@@ -7,11 +7,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from letters import letters
 
 from quadrag.benchmark import Document
 from quadrag.errors import QuadragError
 from quadrag.parts import Retrieval
+from quadrag.retrieval.bm25 import build_index, open_index
+from quadrag.retrieval.chunk import Chunking
+from quadrag.retrieval.passages import PassageStore
 from quadrag.retrieval.search import IndexStore, Search, searcher
+from quadrag.retrieval.vectors.dense import open_vectors, write_vectors
 
 KEY = {"kind": "bm25", "chunking": {"size": 128}, "corpus": "新闻"}
 
@@ -42,16 +47,9 @@ def test_built_once_and_found_again(store, build):
     assert (place / "data").read_text() == "data" and place.parent == store.root
     again = {"t": [1, 2], **dict(reversed(KEY.items()))}
     assert IndexStore(store.root).get(again, build) == store.path(again) == place and build.times == 1
+    for change in ({"kind": "dense"}, {"chunking": {"size": 64}}, {"chunking": {"size": 128, "b": None}}):
+        assert store.get({**KEY, **change}, Builder()) != store.get(KEY, build)
     assert IndexStore().root == Path(os.environ["QUADRAG_CACHE"]) / "indexes"
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"kind": "dense"}, {"corpus": "其他"}, {"chunking": {"size": 64}}, {"chunking": {"size": 128, "b": None}}],
-)
-def test_another_key_is_another_folder(store, build, change):
-    assert store.get(KEY, build) != store.get({**KEY, **change}, build)
-    assert build.times == 2
 
 
 def test_a_folder_that_is_no_index_gives_way_and_a_build_that_fails_leaves_nothing(store, build):
@@ -70,7 +68,10 @@ def test_a_folder_that_is_no_index_gives_way_and_a_build_that_fails_leaves_nothi
 RUN = """
 import os, sys, time
 from pathlib import Path
-from types import SimpleNamespace
+from quadrag.retrieval.bm25 import build_index, open_index
+from quadrag.retrieval.chunk import Chunking
+from quadrag.retrieval.passages import PassageStore
+from quadrag.retrieval.vectors.dense import open_vectors, write_vectors
 from quadrag.retrieval.search import IndexStore
 def build(folder):
     with open(sys.argv[2], "a") as log:
@@ -101,7 +102,27 @@ def test_a_root_that_cannot_be_is_named(tmp_path, build):
     assert build.times == 0
 
 
+@pytest.mark.parametrize("spoil", [lambda content: b"", lambda content: content[:-40], lambda content: b"x" * 99, None])
+@pytest.mark.parametrize("name", ["passages.arrow", "data.csc.index.npy", "vocab.index.json", "vectors.npy"])
+def test_an_index_that_cannot_be_read_is_named(tmp_path, name, spoil):
+    store = PassageStore.build([Document("a", "", "天地"), Document("b", "", "人")], tmp_path, Chunking())
+    build_index(store, tmp_path, "unigram")
+    write_vectors(store, tmp_path, letters, print)
+    file = tmp_path / name
+    content = file.read_bytes()
+    file.unlink()
+    if spoil is not None:
+        file.write_bytes(spoil(content))
+    with pytest.raises(QuadragError, match=str(tmp_path)) as caught:
+        (PassageStore(tmp_path), open_index(tmp_path, "unigram"), open_vectors(tmp_path))
+    assert "\n" not in str(caught.value)
+
+
 TOY = """
+from quadrag.retrieval.bm25 import build_index, open_index
+from quadrag.retrieval.chunk import Chunking
+from quadrag.retrieval.passages import PassageStore
+from quadrag.retrieval.vectors.dense import open_vectors, write_vectors
 from quadrag.retrieval.search import Retriever
 
 class SharedWords(Retriever):

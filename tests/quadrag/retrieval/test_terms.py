@@ -50,27 +50,6 @@ def test_words_are_the_librarys_lower_cased_without_blanks_and_punctuation(name)
     assert {"国家统计局", "gdp"} <= set(analyser(name)(NEWS))
 
 
-def test_the_users_dictionary_is_not_heeded_and_not_touched():
-    import jieba
-
-    jieba.setLogLevel(60)
-    jieba.add_word("石墨烯量子点")
-    try:
-        assert jieba.lcut("石墨烯量子点很小")[0] == "石墨烯量子点"
-        assert "石墨烯量子点" not in analyser("jieba")("石墨烯量子点很小")
-        assert jieba.dt.FREQ["石墨烯量子点"]
-    finally:
-        jieba.del_word("石墨烯量子点")
-        jieba.finalseg.Force_Split_Words.discard("石墨烯量子点")
-
-
-def test_jieba_says_nothing_and_leaves_nothing_in_the_shared_folder(tmp_path, environment, python):
-    code = "from quadrag.retrieval.terms import analyser; print(analyser('jieba')('今天下雨'))"
-    ran = python(code, env=environment(TMPDIR=str(tmp_path)))
-    assert (ran.stdout.strip(), ran.stderr) == ("['今天', '下雨']", "")
-    assert not list(tmp_path.glob("jieba*"))
-
-
 def test_a_name_that_is_none_and_what_decides_the_terms():
     for ask in (analyser, describe_terms):
         with pytest.raises(QuadragError, match="'jeiba'"):

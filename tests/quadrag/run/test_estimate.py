@@ -104,30 +104,6 @@ def test_calls_of_a_judge_are_those_of_the_run(cli, model, readable, run):
     assert {one["calls"] for one in kept.values()} == {0} and sum(one["kept"] for one in kept.values()) > 0
 
 
-def test_rules_may_spare_a_judge_calls(cli, model, readable):
-    model.state.text = "I don't know"
-    asked = ("run", "crag", "qa", "--retriever", "none", "--data-dir", "sample", "--llm", f"{model.url}#gpt-4")
-    asked += ("--judge", f"{readable.url}#j", "--ledger", "L")
-    ran = cli(*asked, "--estimate")
-    assert "a judge is asked this often at most" in " ".join(ran.out.split())
-    assert cli(*asked).code == 0 and readable.requests == 0
-
-
-def test_what_is_printed(cli, model, readable):
-    Path("prices.json").write_text(json.dumps(PRICES))
-    asked = (*REJECTION, "--llm", f"{model.url}#gpt-4")
-    asked += ("--judge", f"{readable.url}#j", "--ledger", "L", "--max-tokens", 100, "--prices", "prices.json")
-    ran = cli(*asked, "--estimate", "--budget", 1)
-    assert ran.code == 0 and ran.err == "" and max(map(len, ran.out.splitlines())) <= 80
-    for line in (
-        "answers, gpt-4 12 0 3,082 36 1,200 0.03190 0.06682",
-        "judge, j 12 0 2,661 144 12,288 0.002949 0.02724",
-        "all 24 0 5,743 180 13,488 0.03485 0.09406",
-    ):
-        assert line in " ".join(ran.out.split())
-    assert model.requests == readable.requests == 0
-
-
 def test_a_model_that_is_loaded_here_is_not_loaded(cli):
     asked = (*REJECTION, "--llm", "local:nowhere", "--estimate", "--json")
     assert stages(cli(*asked))["answers"]["calls"] == 12

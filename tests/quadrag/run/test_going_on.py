@@ -10,11 +10,9 @@ import pytest
 from chat_server import ChatServer, Rule
 from kept_runs import ONE as FOUR
 from kept_runs import answers, record
-from rag_server import RagServer
 from rgb_runs import ONE, llm, rows
 
 from quadrag.chat.ledger import Ledger
-from quadrag.results.record import read_run
 from quadrag.systems.models import ChatModel
 
 DEAD = "http://127.0.0.1:9/v1"
@@ -102,17 +100,10 @@ def test_a_dead_server_or_judge_leaves_whole_stages_and_may_be_corrected(cli, se
     Path("r/.run.json.123.part").write_text('{"st')  # of a run that was killed
     assert cli(*ONE, *llm(server), "--judge", f"{DEAD}#mistyped", "--out", "r").code == 2
     assert len(rows("r/answers.jsonl")) == 12 and record("r")["state"] == "stopped"
-    assert not read_run(Path("r")).services.keys() - {"llm"}, "nor is a judge named that did not reply"
     assert cli(*ONE, *llm(server), "--judge", f"{judge.url}#j", "--out", "r").code == 0 and server.requests == 12
     assert cli(*ONE, *llm(server, "L0"), "--judge", f"{judge.url}#j", "--out", "undisturbed").code == 0
     assert stages(Path("r")) == stages(Path("undisturbed"))
     assert [path.name for path in Path("r").glob(".*")] == [".lock"], "no stray file stays"
-
-
-def test_a_folder_where_nothing_is_answered_yet_may_be_taken_over(cli, server):
-    assert cli(*ONE, "--llm", f"{server.url}#mistyped", "--ledger", "L", "--out", "r").code == 2
-    assert cli(*ONE, *llm(server), "--retriever", "none", "--out", "r").code == 0
-    assert all(row["passages"] == [] for row in rows("r/retrieved.jsonl")) and read_run(Path("r")).llm == "m"
 
 
 def test_two_runs_do_not_share_a_folder_whatever_their_caches(cli, monkeypatch):
@@ -142,40 +133,6 @@ def test_a_judge_is_added_to_a_finished_run_and_no_other_one_after_it(cli, serve
     for more in ((), ("--judge", f"{DEAD}#other")):
         refused(cli(*asked, *more, "--ledger", "L", "--out", "r"), "judge")
     assert stages(Path("r")) == stages(Path("whole"))
-
-
-@pytest.mark.parametrize(
-    ("task", "judged"),
-    [
-        (ONE, True),
-        pytest.param(SEARCHED, False, marks=pytest.mark.slow),
-        pytest.param(MANY, False, marks=pytest.mark.slow),
-        pytest.param(GRAPH, True, marks=pytest.mark.slow),
-    ],
-)
-def test_a_larger_limit_is_another_run_that_asks_the_missing_questions_alone(cli, server, judge, stages, task, judged):
-    def run(*more):
-        asked = [*task, "--llm", f"{server.url}#m", *(["--judge", f"{judge.url}#j"] if judged else [])]
-        return cli(*asked, *more).code
-
-    assert run("--ledger", "L0", "--out", "whole") == 0
-    alone = (server.requests, judge.requests)
-    assert run("--limit", 3, "--ledger", "L", "--out", "few") == 0
-    files = stages(Path("few"))
-    assert run("--ledger", "L", "--out", "few") == 2 and stages(Path("few")) == files
-    assert run("--ledger", "L", "--out", "r") == 0 and stages(Path("r")) == stages(Path("whole"))
-    assert (server.requests, judge.requests) == (2 * alone[0], 2 * alone[1]), "only the missing questions were asked"
-
-
-def test_a_fresh_run_of_a_rag_service_asks_it_anew_and_a_dead_one_takes_nothing_away(cli, stages):
-    with RagServer([("d1", "", "The harbour is deep."), ("d2", "", "The mill is old.")]) as service:
-        asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--rag", service.url, "--ledger", "L")
-        assert cli(*asked, "--out", "r").code == 0
-        alone = len(service.bodies)
-        assert cli(*asked, "--out", "r", "--fresh").code == 0 and len(service.bodies) == 2 * alone
-    files, told = stages(Path("r")), record("r")
-    assert cli(*asked, "--out", "r", "--fresh").code == 2
-    assert stages(Path("r")) == files and record("r") == told
 
 
 def test_a_run_that_is_interrupted_goes_on_and_a_finished_one_stays(cli, server, stages, monkeypatch):
@@ -315,18 +272,3 @@ def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment)
     process.wait()
     assert cli(*asked, "--fresh").code == 0 and answers("r") == ["new"] * 12
     assert server.requests <= 12 + 12 + 1, "the call in flight alone is made again"
-
-
-def test_the_default_folder_has_the_model_and_what_is_not_the_default_in_its_name(cli, server):
-    server.state.models = ["Org/My-Model:7b"]
-    spec = ("--llm", f"{server.url}#Org/My-Model:7b", "--ledger", "L")
-    for command, name in (
-        ((*FOUR[:-2], *spec), "rgb-negative_rejection_en-first-4-My-Model_7b"),
-        (
-            (*FOUR[:-2], "--split", "test", "--retriever", "none"),
-            "rgb-negative_rejection_en-test-none-first-4-extractive",
-        ),
-        (("run", "rgb", "--all", "--data-dir", "sample", "--limit", 1, *spec), "rgb-all-first-1-My-Model_7b"),
-        ((*SEARCHED, "--limit", 1, "--top-k", 2), "crud_rag-qa_2doc-top_k=2-gold=test-first-1-extractive"),
-    ):
-        assert cli(*command).code == 0 and Path("runs", name, "report.html").is_file(), name

@@ -11,7 +11,6 @@ from chat_server import ChatServer, Rule
 
 import quadrag
 from quadrag.data.files import sample_dir
-from quadrag.errors import QuadragError
 from quadrag.records import write_jsonl
 from quadrag.results.record import read_run
 from quadrag.run.files.answers import lines
@@ -113,23 +112,16 @@ def test_a_sample_of_inspect_that_failed_has_no_answer_and_one_that_was_cut_says
     assert found == [("yes", "ok", "stop"), (None, "api_error", "stop"), ("yes", "ok", "length")]
 
 
-@pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="Inspect is installed")
-def test_without_inspect_its_log_is_one_line():
-    Path("a.eval").write_bytes(b"PK")
-    with pytest.raises(QuadragError, match="pip install"):
-        list(read_inspect_log(Path("a.eval")))
-
-
 def test_logs_of_one_model_are_one_system(cli):
     files = [rgb_log("out/org__m", *task) for task in TASKS]
     Path(f"out/org__m/results_{TIME}.json").write_text('{"model_name": "org/m"}', "utf-8")
     ran = cli("score", "out/org__m", *SAMPLE, "--out", "scores")
-    assert ran.code == 0 and ran.out.startswith("\nrgb, m\n"), ran.err
+    assert ran.code == 0, ran.err
     runs = made("scores")
     assert {name: (run.llm, run.coverage, run.log) for name, run in runs.items()} == {
-        "rgb_noise_robustness_en": ("org/m", "5 of 12", True),
-        "rgb_noise_robustness_en_noise_20": ("org/m", "5 of 12", True),
-        "rgb_negative_rejection_en": ("org/m", "5 of 12", True),
+        "rgb_noise_robustness_en": ("org/m", (5, 12), True),
+        "rgb_noise_robustness_en_noise_20": ("org/m", (5, 12), True),
+        "rgb_negative_rejection_en": ("org/m", (5, 12), True),
     }
     assert quadrag.result("scores/rgb_noise_robustness_en")["accuracy"].value == 0.0
     assert cli("score", *sorted(files), *SAMPLE).out.startswith(ran.out.split("\n\nscores/")[0])
@@ -145,18 +137,9 @@ def test_logs_of_two_models_are_compared_and_of_one_asked_again_two_systems(cli)
     rates = [quadrag.result(f"scores/{model}/{task}")["rejection_rate"].value for model in "mn"]
     assert rates == [0.0, 1.0]
     rgb_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1", text="Ilse Varnholt")
-    again = cli("score", *Path("out/m").glob(f"*{TASKS[0][0]}*"), *SAMPLE, "--out", "twice")
-    assert again.code == 0 and "00-00-00.1" in again.err, "the last one counts"
-    names = {name.removeprefix("rgb_noise_robustness_en") for name in made("twice")}
-    assert names == {"", "_noise_20"} and quadrag.result("twice/rgb_noise_robustness_en")["accuracy"].value > 0
-
-
-def test_of_two_runs_on_one_model_each_folder_is_a_system(cli):
-    for folder in ("base", "new"):
-        summarise(rgb_log(f"out/{folder}", *TASKS[0]), data_dir="sample")
-    ran = cli("score", "out/base", "out/new", "--out", "s")
-    assert ran.code == 0 and {*made("s")} == {f"{name}/rgb_noise_robustness_en" for name in ("base", "new")}, ran.err
-    assert "base" in ran.out and "new" in ran.out
+    again = cli("score", "out/m", *SAMPLE, "--out", "twice")
+    assert again.code == 0 and "00-00-00.1" in again.err and len(made("twice")) == len(TASKS), "the last one counts"
+    assert quadrag.result("twice/rgb_noise_robustness_en")["accuracy"].value > 0
 
 
 def test_logs_of_several_benchmarks_each_on_the_data_that_are_theirs(cli):
@@ -187,13 +170,6 @@ def test_a_log_is_scored_on_the_data_and_by_the_profile_that_its_harness_names(c
     assert ran.code == 2 and "--data-dir" in ran.err and ran.err.count("\n") == 1
 
 
-def test_a_log_says_what_found_the_passages(cli):
-    ids = [question.id for question in quadrag.questions("crud_rag", "qa_1doc", data_dir="sample")]
-    write_log("out/m", "crud_rag", "qa_1doc", "qa_1doc", "test", ids, query="", retriever="bm25")
-    assert cli("score", "out", *SAMPLE, "--out", "s").code == 0
-    assert read_run(Path("s")).retriever == "bm25"
-
-
 def test_empty_replies_in_a_log_have_failed_those_of_a_file_have_not(cli):
     log = rgb_log("out/m", *TASKS[2], answers=12, text="")
     write_jsonl(Path("own.jsonl"), [{"id": str(at), "answer": ""} for at in range(12)])
@@ -201,34 +177,6 @@ def test_empty_replies_in_a_log_have_failed_those_of_a_file_have_not(cli):
     assert quadrag.result("s")["rejection_rate"].unscored == {"empty reply": 12}
     own = cli("score", "own.jsonl", "--benchmark", "rgb", "--config", TASKS[2][0], *SAMPLE)
     assert own.code == 0 and "INVALID" not in own.out
-
-
-def test_a_cut_log_and_those_of_other_tasks_do_not_keep_the_rest_from_being_scored(cli):
-    good, cut = (rgb_log("out/m", *task) for task in TASKS[1:])
-    alone = cli("score", good, *SAMPLE).out
-    cut.write_bytes(cut.read_bytes()[:-30])
-    Path("out/m/samples_gsm8k_1.jsonl").write_text("{}\n", "utf-8")
-    ran = cli("score", "out", *SAMPLE)
-    assert (ran.code, ran.out) == (2, alone) and len(ran.err.splitlines()) == 1 and f"{cut}:5" in ran.err
-    assert cli("score", cut, *SAMPLE).code == cli("score", "out/m/samples_gsm8k_1.jsonl", *SAMPLE).code == 2
-
-
-@pytest.mark.parametrize("said", ["[]", '{"configs": []}', '{"configs": {"quadrag_rgb_x": {"metadata": 5}}}'])
-def test_a_file_called_as_a_log_with_odd_results_beside_it_is_read_as_what_it_is(cli, said):
-    Path(f"results_{TIME}.json").write_text(said, "utf-8")
-    name = f"samples_quadrag_rgb_x_{TIME}.jsonl"
-    write_jsonl(Path(name), [{"id": "0", "answer": "", "config": {}}])
-    ran = cli("score", name, "--benchmark", "rgb", "--config", TASKS[2][0], *SAMPLE)
-    assert ran.code == 2 and f"{name}:1" in ran.err and ran.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("name", [None, "results_1.json", "samples_gsm8k_1.jsonl"])
-def test_a_folder_without_logs_is_one_line(cli, name):
-    Path("none").mkdir()
-    if name:
-        Path("none", name).write_text('{"results": {}, "n-shot": {}}', "utf-8")
-    ran = cli("score", "none")
-    assert ran.code == 2 and "samples_quadrag_*.jsonl" in ran.err and ran.err.count("\n") == 1
 
 
 def test_a_judge_that_some_logs_have_no_use_for_judges_the_others(cli):
@@ -256,14 +204,6 @@ def test_a_dead_judge_takes_no_rule_metric_of_any_log_along(cli):
     assert ran.code == 2
     assert (values["error_detection"], values["error_detection_judged"]) == (0.0, None)
     assert (values["rejection_rate"], values["rejection_rate_judged"], values["accuracy"]) == (0.0, None, 0.0)
-
-
-def test_an_empty_reply_is_right_by_no_metric_whatever_judge_or_rule_say_of_it(cli):
-    log = crag_log("out/m", text="")
-    with ChatServer(models=["j"], text='{"score": 1}') as server:
-        assert cli("score", log, *SAMPLE, "--judge", f"{server.url}#j", "--out", "s").code == 3
-    score = quadrag.result("s")["truthfulness"]
-    assert (score.value, score.unscored) == (None, {"empty reply": 5})
 
 
 def test_a_judge_that_rules_leave_nothing_to_is_asked_nothing_and_equal_requests_once(cli):

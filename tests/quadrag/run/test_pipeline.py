@@ -74,14 +74,6 @@ def test_samples_are_calls_of_their_own(cli, server):
     assert server.requests == 9, "the first two samples are in the ledger"
 
 
-def test_the_limit_holds_for_every_split(cli, server):
-    asked = ("run", "rgb", "information_integration_zh", "--data-dir", "sample", "--limit", 2)
-    assert cli(*asked, *llm(server), "--out", "r").code == 0
-    assert [(row["split"], row["id"]) for row in rows("r/answers.jsonl")] == [
-        (split, str(i)) for split in ("noise_0", "noise_20", "noise_40") for i in (0, 1)
-    ]
-
-
 def test_what_a_model_says_may_be_any_text(cli, stages):
     odd = "nul \0, lone \ud83d, \u2028 \x85 \r\n </script> 😀 " + "长" * 50_000
     with ChatServer(text=odd) as server:

@@ -23,19 +23,3 @@ def test_two_processes_make_the_files_of_one(quadrag, environment, tmp_path, sta
     one, two = (json.loads((tmp_path / name / "run.json").read_text())["usage"]["llm"] for name in ("one", "two"))
     assert one["calls"] > 0
     assert one == two
-
-
-@pytest.mark.slow
-def test_a_dead_server_is_one_line(cli):
-    ran = cli(*RUN, "--llm", "http://127.0.0.1:9/v1#m", "--out", "r", "--on", "2")
-    assert ran.code == 2
-    assert "127.0.0.1:9" in ran.err
-    assert "Traceback" not in ran.err
-
-
-@pytest.mark.parametrize("place", ["torchrun", "nowhere"])
-def test_a_place_that_is_none_is_one_line(cli, place):
-    ran = cli(*RUN, "--on", place)
-    assert ran.code == 2
-    assert ran.err.startswith("quadrag: --on ")
-    assert len(ran.err.splitlines()) == 1

@@ -24,11 +24,6 @@ def test_another_server_with_the_same_model_name_is_asked_itself_unless_both_are
     assert answers("c") == answers("d") and read_run(Path("d")).llm == "ours"
 
 
-def test_a_second_address_is_refused(cli, server):
-    ran = cli(*ONE, "--llm", f"{server.url},http://127.0.0.1:9/v1#m", "--out", "a")
-    assert ran.code == 2 and server.url in ran.err and "one server" in ran.err and server.requests == 0
-
-
 def test_a_folder_is_of_its_services_or_of_models_by_their_names(cli, server, judge):
     judged = ("--judge", f"{judge.url}#j")
     assert cli(*ONE, "--llm", f"{server.url}#m", *judged, "--out", "r").code == 0
@@ -39,16 +34,6 @@ def test_a_folder_is_of_its_services_or_of_models_by_their_names(cli, server, ju
         assert ran.code == 2 and ran.err.count("\n") == 1 and "--llm-name" in ran.err and "--out" in ran.err
         kept = cli(*ONE, "--llm", f"{moved.url}#m", "--judge", f"{other.url}#k", *named, "--out", "n")
         assert "shown again" in kept.out and moved.requests == other.requests == 0
-
-
-def test_a_dead_server_is_not_asked_where_all_replies_are_kept(cli):
-    with ChatServer() as server:
-        asked = (*ONE, "--llm", f"{server.url}#m")
-        assert cli(*asked, "--out", "a").code == 0
-    ran = cli(*asked, "--out", "b")
-    assert ran.code == 0 and ran.err == "" and answers("a") == answers("b")
-    lacking = cli(*asked[:-2], "--llm", f"{server.url}#m", "--limit", 9, "--out", "d")
-    assert lacking.code == 2 and lacking.err.count("\n") == 1
 
 
 def test_a_model_may_be_called_as_the_user_likes(cli, server, judge):

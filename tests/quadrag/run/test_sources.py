@@ -24,8 +24,8 @@ def test_a_part_of_a_file_is_counted_and_told(cli, part):
     ran = cli(*FACTS, "--data-dir", part, "--limit", 5, "--out", "r")
     assert (record("r")["provenance"], record("r")["held"], record("r")["coverage"]) == (
         "partial",
-        ["12 of 100"],
-        "5 of 12",
+        [{"done": 12, "total": 100}],
+        {"done": 5, "total": 12},
     )
     assert "PARTIAL" in ran.out and "PARTIAL" in Path("r/report.html").read_text("utf-8")
     assert "PARTIAL" in cli(*FACTS, "--data-dir", part, "--out", "w").out

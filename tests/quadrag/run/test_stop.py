@@ -38,36 +38,3 @@ def test_a_server_that_refuses_them_is_asked_without(cli, server):
     assert ran.code == 0 and "stop" in ran.err and ran.err.count("\n") == 1
     assert ["stop" in body for body in server.bodies] == [True, False]
     assert read_run(Path("a")).usage["llm"]["refused"] == {"stop": None}
-
-
-RECIPE = "benchmark: rgb\nruns: [{config: noise_robustness_en}]\n"
-
-
-def test_a_recipe_names_them_and_a_spec_goes_first(cli, server):
-    Path("mine.yaml").write_text(f'{RECIPE}system: {{sampling: {{stop: ["\\n", "Q:"]}}}}\n', encoding="utf-8")
-    asked = ("run", "--recipe", "mine.yaml", "--llm", f"{server.url}#m", "--data-dir", "sample", "--limit", 1)
-    assert cli(*asked, "--ledger", "L", "--out", "a").code == 0
-    assert server.bodies[-1]["stop"] == ["\n", "Q:"]
-    assert cli(*asked, *spec_file(system={"sampling": {"stop": ["A:"]}}), "--ledger", "L", "--out", "b").code == 0
-    assert server.bodies[-1]["stop"] == ["A:"]
-
-
-@pytest.mark.parametrize("stop", ["Q", "[]", '[""]', "[7]", "{a: b}"])
-def test_a_recipe_with_anything_else_is_one_line(cli, stop):
-    Path("mine.yaml").write_text(f"{RECIPE}system: {{sampling: {{stop: {stop}}}}}\n", encoding="utf-8")
-    ran = cli("run", "--recipe", "mine.yaml", "--data-dir", "sample")
-    assert ran.code == 2 and "mine: system.sampling.stop" in ran.err and ran.err.count("\n") == 1, ran.err
-
-
-@pytest.mark.parametrize(("more", "words"), [((), "stop"), (("--llm", "local:M"), "not stop")])
-def test_where_nothing_could_stop_they_are_refused(cli, more, words):
-    ran = cli(*ONE, *spec_file(system={"sampling": {"stop": ["Q:"]}}), *more)
-    assert ran.code == 2 and words in ran.err and ran.err.count("\n") == 1
-
-
-def test_the_entities_of_questions_are_not_cut_by_them(cli, server):
-    where = ("--data-dir", "sample", "--split", "public", "--retriever", "snippets-kg", "--limit", 1)
-    asked = ("run", "crag", "task_1_2", *where, "--llm", f"{server.url}#m", "--ledger", "L")
-    assert cli(*asked, *spec_file(system={"sampling": {"stop": ["}"]}}), "--out", "a").code == 0
-    entities, answer = server.bodies
-    assert "stop" not in entities and answer["stop"] == ["}"]

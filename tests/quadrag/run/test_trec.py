@@ -114,30 +114,6 @@ def test_an_id_is_one_column_and_can_be_read_back(document: str, ident: str) -> 
             assert (unquote(columns[0]), unquote(columns[2])) == (ident, document)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("ids", [True, False])
-def test_what_a_rag_service_found_is_ranked_as_in_its_run(ids: bool, trec: Any, tmp_path: Path) -> None:
-    """Known by the ids that it gives, or by the text of its passages."""
-    from rag_server import RagServer
-
-    from quadrag.cli import main
-    from quadrag.data import builders
-
-    builder, _ = builders.open_builder("crud_rag", "corpus", "sample", {"gold": "test"})
-    rows = list(builders.rows(builder, "corpus"))
-    documents = [(row["id"] if ids else f"mine-{number}", "", row["body"]) for number, row in enumerate(rows)]
-    out = tmp_path / "run"
-    with RagServer(documents) as server:
-        run = ["run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--rag", server.url, "--out", str(out)]
-        assert main([*run, "--ledger", str(tmp_path / "ledger")]) == 0
-    code, said, _ = trec(out)
-    assert (code, said[1]) == (0, f"{out / 'trec' / 'qa_2doc-test.qrels'}: 16 lines")
-    values = measured(out / "trec" / "qa_2doc-test")
-    for name, value in ours(out).items():
-        assert values[name] == pytest.approx(value, abs=1e-12), name
-    assert values["mrr"] > 0.5
-
-
 def test_an_id_of_a_service_brings_no_key_and_no_control_character_into_the_files(
     trec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

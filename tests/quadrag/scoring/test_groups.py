@@ -5,10 +5,7 @@ from score_rows import as_rows
 from specs import spec_of
 
 from quadrag.benchmark import MetricUse, Stratum, load
-from quadrag.errors import QuadragError
 from quadrag.records import Question
-from quadrag.results.record import sha256
-from quadrag.run.questions import QUESTIONS, describe_each, read_asked, text_of
 from quadrag.scoring.rows import Measured, find_units, score_split, stratify
 from quadrag.stats import Item, summarise
 
@@ -91,17 +88,3 @@ def test_where_every_answer_is_a_hallucination_truthfulness_has_an_interval() ->
     }
     for row in rows:
         assert row["interval"] == pytest.approx([-1, -0.592233], abs=1e-6) and row["method"] == "wilson"
-
-
-def test_what_is_kept_of_questions_is_read_back(tmp_path) -> None:
-    from quadrag.parts import Conditions
-
-    asked = [question("1", "a", topic="t"), question("2", "a"), question("3")]
-    kept = describe_each(load("omnieval"), asked, Conditions("none"))
-    kept[asked[2].key] = kept[asked[2].key]._replace(stratum=Stratum("d", "k", 2.0))
-    (tmp_path / QUESTIONS).write_text(text_of(kept), encoding="utf-8")
-    known = sha256(tmp_path / QUESTIONS)
-    assert read_asked(tmp_path, known) == kept and kept[asked[1].key].unit == "1"
-    (tmp_path / QUESTIONS).write_text("{}", encoding="utf-8")
-    with pytest.raises(QuadragError, match=r"questions\.jsonl is not as the run wrote it; remove the file"):
-        read_asked(tmp_path, known)

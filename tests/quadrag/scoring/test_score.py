@@ -9,7 +9,6 @@ from score_rows import as_rows
 from quadrag.baselines.rgb import benchmark as rgb
 from quadrag.parts import Conditions
 from quadrag.records import Answer, Question
-from quadrag.results.items import items_of
 from quadrag.scoring import drive
 from quadrag.scoring.drive import ScoringInputs
 
@@ -175,24 +174,6 @@ def test_error_detection_and_correction():
     check_means(lines, scores)
 
 
-def test_without_documents_only_accuracy_is_scored():
-    questions = asked("counterfactual_robustness_zh", ["甲"])
-    _, scores = score(rgb.BENCHMARK, questions, answered(questions, ["甲 乙"]), Conditions("none"))
-    assert {one["metric"] for one in scores} == {"rgb_accuracy"}
-    assert "language:zh" in scores[0]["signature"]
-
-
-def test_configs_and_splits_are_kept_apart():
-    first, second = asked("noise_robustness_en", ["A", "B"], "noise_0"), asked("noise_robustness_en", ["A"], "noise_20")
-    questions = {**first, **second}
-    answers = answered(questions, ["A", "x", "A"])
-    lines, scores = score(rgb.BENCHMARK, questions, [answers[2], answers[0], answers[1]], Conditions("own"))
-    assert [(line["split"], line["id"]) for line in lines] == [("noise_20", "0"), ("noise_0", "0"), ("noise_0", "1")]
-    values = {one["split"]: one["value"] for one in scores if (one["key"], one["profile"]) == ("accuracy", "official")}
-    assert values == {"noise_20": 1.0, "noise_0": 0.5}
-    check_means(lines, scores)
-
-
 def test_no_answer_at_all_and_no_answers():
     questions = asked("noise_robustness_zh", ["甲", "乙"], "noise_0")
     lines, scores = score(rgb.BENCHMARK, questions, answered(questions, ["api_error", "api_error"]), Conditions("own"))
@@ -201,13 +182,3 @@ def test_no_answer_at_all_and_no_answers():
     assert row(scores, "accuracy", "corrected")["value"] == 0.0
     check_means(lines, scores)
     assert score(rgb.BENCHMARK, questions, [], Conditions("own")) == ([], [])
-
-
-def test_items_are_read_back_as_they_were():
-    questions, texts = REJECTION
-    lines, _ = score(rgb.BENCHMARK, questions, answered(questions, texts), Conditions("own"))
-    items = items_of(lines, "rejection_rate.rejection_rate", "corrected")
-    assert [item.value for item in items] == [1.0, 0.0, 0.0, None]
-    assert items[3].reason == "api_error"
-    assert items[0].question == ("negative_rejection_en", "test", "0")
-    assert items_of(lines, "rejection_rate.rejection_rate_judged", "official") == []

@@ -115,83 +115,26 @@ def test_what_is_all_the_same_is_noted_with_how_many_there_are(pairs, said, coun
     assert found == ([told | {"keys": ALL_KEYS}] if count else [])
 
 
-def test_of_a_panel_each_judge_is_told_of_and_the_mean_is_marked_where_all_are_so():
-    many = [(f"city {at}", ["gold"]) for at in range(6)]
-    tells = Judge(lambda text: "city 1" in text, "tells")
-    always, never = Judge(lambda text: 1, "always"), Judge(lambda text: 0, "never")
-    (note,) = constant(measure(many, always, tells)[2])
-    assert (note["judge"], note["keys"]) == ("always", [])
-    assert [len(note["keys"]) for note in constant(measure(many, always, never)[2])] == [3, 3]
-
-
-@pytest.mark.parametrize(
-    ("n", "right", "contained", "doubt", "counts"),
-    [
-        (40, 39, 4, "far", (39, 40, 4)),
-        (40, 1, 30, "refused", (29, 30)),
-        (40, 1, 14, "refused", (13, 14)),
-        (40, 39, 39, None, ()),  # the two agree
-        (40, 39, 20, None, ()),  # or nearly so
-        (40, 36, 4, "far", (36, 40, 4)),
-        (40, 40, 4, None, ()),  # that is told otherwise
-        (13, 12, 1, "far", (12, 13, 1)),
-        (9, 8, 0, None, ()),
-    ],
-)
-def test_verdicts_that_are_far_from_what_words_say_are_noted(n, right, contained, doubt, counts):
-    pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(n)]
-    accepted = {f"city {at:02}" for at in range(right)}
-    odd = measure(pairs, Judge(lambda text: int(any(one in text for one in accepted))))[2]
-    assert bool(constant(odd)) == (right == n)
-    found = doubtful(odd)
-    assert [note["doubt"] for note in found] == [doubt] * (doubt is not None)
-    for note in found:
-        assert (note["judge"], note["score"]) == ("j", "truthfulness.accuracy")
-        assert tuple(note[name] for name in ("n", "of", "right") if name in note) == counts
-        assert note["keys"] == ALL_KEYS and note.get("words") in (None, WORDS)
-
-
 WORDS = "rgb_accuracy.accuracy_bounded"
 
 
 @pytest.mark.parametrize(
-    ("contained", "refused", "doubt", "counts"),
+    ("contained", "refused", "counts"),
     [
-        (5, 5, "refused", (5, 5)),
-        (3, 3, "refused", (3, 3)),
-        (6, 3, "refused", (3, 6)),
-        (7, 3, None, ()),
-        (2, 2, "refused", (2, 2)),
-        (2, 1, None, ()),
-        (1, 1, None, ()),
+        (5, 5, (5, 5)),
+        (3, 3, (3, 3)),
+        (6, 3, (3, 6)),
+        (7, 3, ()),
+        (2, 2, (2, 2)),
+        (2, 1, ()),
+        (1, 1, ()),
     ],
 )
-def test_verdicts_against_what_words_alone_find_right_are_noted(contained, refused, doubt, counts):
+def test_verdicts_against_what_words_alone_find_right_are_noted(contained, refused, counts):
     pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(contained + 3)]
     odd = measure(pairs, Judge(lambda text: int(not any(f"city {at:02}" in text for at in range(refused)))))[2]
     found = doubtful(odd)
-    assert [note["doubt"] for note in found] == [doubt] * (doubt is not None)
+    assert bool(found) == bool(counts)
     for note in found:
         assert tuple(note[name] for name in ("n", "of")) == counts
         assert note["keys"] == ALL_KEYS, "which discredits the values"
-
-
-def test_verdicts_against_a_phrase_are_noted():
-    rgb, task = load("rgb"), spec_of("rgb", "counterfactual_robustness_en")
-    asked = [Question("rgb", task.config, "test", str(at), f"question {at}", ["gold"], "en") for at in range(8)]
-    phrase = "There are factual errors in the provided documents."
-    answers = [Answer("rgb", *one.key, 0, phrase if at < 5 else "lead", "ok") for at, one in enumerate(asked)]
-
-    def inverted(batch):
-        return ["No, the model has not." if phrase in str(chat) else "Yes, the model has." for chat in batch]
-
-    def lenient(batch):
-        return ["Yes, the model has identified the factual errors."] * len(batch)
-
-    by_key = {one.key: one for one in asked}
-    for judge, noted in ((inverted, True), (lenient, False)):
-        judged = Judged(rgb, by_key, answers, task, ScoringInputs([judge]))
-        found = doubtful(find_oddities(judged, judged.score()[0]))
-        assert [(note["score"], note["doubt"], note["n"], note["of"]) for note in found] == [
-            ("error_detection.error_detection_judged", "refused", 5, 5)
-        ] * noted

@@ -9,8 +9,7 @@ from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
 from quadrag.stats import Item, summarise, wilson
-from quadrag.stats.intervals import influences, known_interval
-from quadrag.stats.items import SHARE, Group
+from quadrag.stats.means import SHARE, Group, influences, known_interval
 
 COUNTED = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

@@ -18,9 +18,8 @@ from quadrag.stats import (
     mcnemar,
     paired_difference,
     share_difference,
-    summarise,
 )
-from quadrag.stats.tests import sign_flips
+from quadrag.stats.paired import detectable, sign_flips
 
 VALUE = st.floats(-1, 1).map(lambda value: round(value, 3))
 PAIRS = st.lists(st.tuples(VALUE, VALUE), min_size=2, max_size=12)
@@ -96,35 +95,6 @@ def test_shares_of_single_items_are_mcnemars() -> None:
     assert (same.difference, same.p, same.spread) == (0, 1, 0) and same.interval.low < 0 < same.interval.high
 
 
-@pytest.mark.parametrize("better", [1, 6])
-def test_metrics_that_mirror_each_other_agree(better: int) -> None:
-    """Of right as 1 and wrong as -1, differences are twice those of 1 and 0: so is all that is said of them."""
-    first, second = np.array([0.0] * 6 + [1.0] * 2), np.array([1.0] * better + [0.0] * (6 - better) + [0.0, 1.0])
-    share, mirror = pair(ones(*first), ones(*second)), pair(ones(*(2 * first - 1)), ones(*(2 * second - 1)))
-    assert mirror.interval == pytest.approx([2 * end for end in share.interval])
-    assert (mirror.difference, mirror.spread) == pytest.approx((2 * share.difference, 2 * share.spread))
-    assert (mirror.n, mirror.p, mirror.test) == (share.n, share.p, share.test)
-    third = pair(ones(*(0.1 * first + 0.2)), ones(*(0.1 * second + 0.2)))
-    assert third.test == "mcnemar" and third.interval == pytest.approx([0.1 * end for end in share.interval])
-    between = second.copy()
-    between[0] = 0.5
-    assert (pair(ones(*first), ones(*between)).test == "mcnemar") == (better == 0), "1 and -1 and a half: no one step"
-
-
-def test_pairing_sees_what_two_intervals_hide() -> None:
-    hard = np.random.RandomState(3).random_sample(200)
-    first, second = ones(*hard), ones(*(hard + 0.01 + 0.02 * np.sin(np.arange(200))))
-    apart = [summarise(items).interval for items in (first, second)]
-    assert apart[0] is not None and apart[1] is not None
-    assert apart[1].low < apart[0].high, "the two intervals overlap"
-    found = pair(first, second)
-    assert 0 < found.interval.low < found.difference < found.interval.high
-    assert found.test == "flips" and found.p < 0.001
-    back = pair(second, first)
-    assert (back.difference, back.p) == (pytest.approx(-found.difference), found.p)
-    assert back.interval == pytest.approx((-found.interval.high, -found.interval.low), abs=1e-3)
-
-
 def test_profiles_and_refusals() -> None:
     first, second = ones(1, 1, 0, 0), ones(1, None, 1, 1)
     official, corrected = pair(first, second), pair(first, second, profile="corrected")
@@ -180,7 +150,9 @@ def test_two_runs_swapped_differ_in_sign_alone(pairs: list[tuple[float, float]])
 def test_power_is_statsmodels(pairs: list[tuple[float, float]]) -> None:
     found = pair(*(ones(*side) for side in zip(*pairs, strict=True)))
     if found.spread:
-        assert normal_power(found.detectable / found.spread, found.n, 0.05) == pytest.approx(0.8, abs=1e-5)
+        assert normal_power(detectable(found.spread, found.n) / found.spread, found.n, 0.05) == pytest.approx(
+            0.8, abs=1e-5
+        )
 
 
 def test_samples_that_repeat_each_other_change_no_verdict() -> None:

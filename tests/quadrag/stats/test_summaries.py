@@ -14,7 +14,6 @@ from scipy.stats import t as student
 
 from quadrag.stats import (
     NOT_APPLICABLE,
-    Interval,
     Item,
     Mean,
     macro,
@@ -22,8 +21,7 @@ from quadrag.stats import (
     summarise_all,
     wilson,
 )
-from quadrag.stats.intervals import RESAMPLES, SEED, bca, influences
-from quadrag.stats.items import choose_fill, counted, make_group, number_units
+from quadrag.stats.means import RESAMPLES, SEED, bca, choose_fill, counted, influences, make_group, number_units
 
 REASONS = ("api_error", "unparsable", "truncated", NOT_APPLICABLE)
 VALUES = st.floats(-1, 1).map(lambda value: round(value, 3))
@@ -54,17 +52,6 @@ def test_worked_example() -> None:
     assert corrected.value == 3 / 6
     # Truthfulness has -1 as its worst value: (3 + 0 - 1 - 1) / 6.
     assert summarise(items, profile="corrected", worst=-1.0).value == pytest.approx(1 / 6)
-
-
-def test_no_items_no_values() -> None:
-    nothing = Mean(None, None, None)
-    assert summarise([]) == summarise([], profile="corrected") == nothing
-    failed = ones(None, None)
-    assert summarise(failed) == nothing
-    none_of_two = Interval(*(round(side, 12) for side in wilson(0, 2)))
-    assert summarise(failed, profile="corrected") == Mean(0.0, none_of_two, "wilson")
-    off = [Item(0, None, NOT_APPLICABLE)]
-    assert summarise(off, profile="corrected") == summarise(off) == nothing
 
 
 def in_order(items: Sequence[Item], profile: str, worst: float) -> list[Any]:
@@ -157,35 +144,6 @@ def test_equal_values_have_the_width_that_unseen_ones_at_an_end_would_give(n: in
     assert summarise(ones(*[1] * n)).interval == pytest.approx(wilson(n, n))
 
 
-@pytest.mark.parametrize(("value", "expected"), [(-1, (-1, -0.592233)), (3, (2.184467, 3))])
-def test_values_all_at_one_end_of_their_range_have_the_width_of_a_share_of_it(value: float, expected: Any) -> None:
-    """Wilson of 0 of 15 reaches to z^2 / (15 + z^2) = 3.841459 / 18.841459 = 0.203883 of the range."""
-    ends = (-1, 1) if value == -1 else (-1, 3)
-    found = summarise(ones(*[value] * 15), ends=ends)
-    assert (found.interval, found.method) == (pytest.approx(expected, abs=1e-6), "wilson")
-    assert macro([[ones(*[value] * 15)]], ends=ends) == [Mean(value, found.interval, "wilson")]
-    samples = [Item(i // 2, float(value)) for i in range(30)]
-    assert summarise(samples, ends=ends).interval == found.interval, "two samples a question tell no more of others"
-    inside = ones(*[value] * 14, 0.5)
-    assert summarise(inside, ends=ends) == summarise(inside), "where a draw has a width it stands"
-    beyond = ones(*[value - 1, value + 1] * 8)
-    assert summarise(beyond, ends=ends) == summarise(beyond), "values may pass their range"
-
-
-def test_samples_of_one_question_come_along_together() -> None:
-    """Ten samples a question tell no more about the questions than one does, where they all agree."""
-    once = ones(*np.random.RandomState(2).random_sample(30))
-    often = [item for item in once for _ in range(10)]
-    single, clustered = summarise(once), summarise(often)
-    assert clustered.interval == pytest.approx(single.interval)
-    assert clustered.value == pytest.approx(single.value)
-    # Rounds of a conversation do so as well: they have its name as their unit.
-    rounds = [Item(i, item.value, unit=item.question) for i, item in enumerate(often)]
-    assert summarise(rounds) == clustered
-    apart = summarise([Item(i, item.value) for i, item in enumerate(often)])
-    assert width(apart) / width(single) == pytest.approx(10**-0.5, rel=0.25)
-
-
 def test_shares_in_clusters_are_as_sure_as_their_clusters() -> None:
     once = ones(*[float(i % 3 == 0) for i in range(60)])
     often = [item for item in once for _ in range(10)]
@@ -198,18 +156,6 @@ def test_shares_in_clusters_are_as_sure_as_their_clusters() -> None:
     assert summarise(alike).interval == pytest.approx(wilson(15, 30)), (
         "all clusters are the same: each counts as one item"
     )
-
-
-def test_a_rate_over_part_of_the_items_is_over_these_alone() -> None:
-    """Error correction: over the questions where the error was seen; how many those are varies with the draw."""
-    seen = [Item(i, float(i % 2)) for i in range(4)]
-    unseen = [Item(i, None, NOT_APPLICABLE) for i in range(4, 40)]
-    found = summarise(seen + unseen)
-    assert found.value == 0.5
-    assert found.interval == pytest.approx(wilson(2, 4))
-    assert summarise(seen + unseen, profile="corrected") == found, "not applicable is not a failure"
-    graded = [Item(i, 0.5 + i % 2) for i in range(4)]
-    assert summarise(graded + unseen).interval == Interval(0.5, 1.5), "few of 40 count in a draw, and often all alike"
 
 
 COLUMNS = st.lists(st.lists(VALUE_OR_REASON, min_size=3, max_size=3), min_size=1, max_size=12)
@@ -281,16 +227,6 @@ def test_means_over_groups_are_drawn_as_by_brute_force(groups: Any, profile: str
         influence = influences(counting)
         again = bca(np.array(means), expected or 0.0, influence)
         assert interval == pytest.approx(again, abs=1e-11)
-
-
-def test_groups_count_alike_whatever_their_size() -> None:
-    large, small = ones(*[1] * 30), ones(0, 0)
-    ((value, interval, method, _),) = macro([[large], [small]])
-    assert (value, method) == (0.5, "wilson")
-    assert interval is not None and interval.low < 0.4 and interval.high > 0.6
-    assert summarise([Item(i, item.value) for i, item in enumerate([*large, *small])]).value == pytest.approx(30 / 32)
-    ((weighted, *_),) = macro([[large], [small]], weights=[1, 3])
-    assert weighted == 0.25
 
 
 def test_a_group_without_values_is_left_out_of_a_macro_mean() -> None:

@@ -66,19 +66,6 @@ def folder(tmp_path_factory):
     return make_model(tmp_path_factory.mktemp("model"))
 
 
-def test_the_likeliest_token_alone_is_the_greedy_answer_and_a_penalty_changes_it(folder):
-    greedy, one, share, penalised = (
-        local(folder, max_tokens=40, **more).complete([CHAT])[0].text
-        for more in (
-            {},
-            {"temperature": 1.0, "top_k": 1},
-            {"temperature": 1.0, "top_p": 1e-9},
-            {"repetition_penalty": 5.0},
-        )
-    )
-    assert one == share == greedy != penalised
-
-
 def local(folder, batch_size=16, ledger=None, **parameters):
     return LocalModel(str(folder), ledger=ledger, batch_size=batch_size, parameters={"max_tokens": 6, **parameters})
 
@@ -195,24 +182,6 @@ def test_a_model_without_a_template_is_given_the_text(tmp_path):
     bare = make_model(tmp_path / "bare", template=None)
     reply = local(bare).complete([CHAT])[0]
     assert reply.usage == {"prompt_tokens": len(BARE.encode()), "completion_tokens": 6}
-
-
-def test_the_template_is_used_where_there_is_one(folder):
-    told = "<s>system\nBe brief.</s><s>user\nWho? 谁？</s><s>assistant\n"
-    # A token a byte, and one for each of the five marks.
-    marks = told.count("<s>") + told.count("</s>")
-    length = len(told.replace("</s>", "").replace("<s>", "").encode()) + marks
-    assert local(folder).complete([CHAT])[0].usage["prompt_tokens"] == length
-
-
-def test_a_reply_that_ends_by_itself(tmp_path):
-    ending = make_model(tmp_path / "ending", ends=list(range(258)))
-    (reply,) = local(ending).complete([CHAT])
-    assert reply.finish_reason == "stop" and reply.usage["completion_tokens"] == 1
-    judge = local(ending)
-    assert judge([CHAT]) == [reply.text]
-    cut = local(make_model(tmp_path / "endless"))([CHAT])
-    assert cut[0].reason == "truncated"
 
 
 def test_a_template_that_takes_no_system_message_is_one_line(tmp_path):

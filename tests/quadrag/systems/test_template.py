@@ -3,11 +3,9 @@
 import json
 from pathlib import Path
 
-import pytest
 from chat_server import ChatServer
 from specs import spec_file
 
-from quadrag.errors import QuadragError
 from quadrag.run.plan import read_recipe, recipes
 from quadrag.systems.completions import CompletionsTransport
 
@@ -60,11 +58,6 @@ def test_braces_and_tags_of_a_text_stay_what_they_are():
     text = "{{ 7 * 7 }} {% raw %} {# c #}\n"
     (prompt,) = CompletionsTransport("plain").compose([{"role": "user", "content": text}])
     assert prompt["content"] == text
-
-
-def test_an_unknown_template_is_one_line_with_those_there_are():
-    with pytest.raises(QuadragError, match=r"mine\.jinja"):
-        CompletionsTransport("mine.jinja")
 
 
 def test_a_run_sends_prompts_and_says_so(cli):

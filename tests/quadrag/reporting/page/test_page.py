@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,13 @@ from altered_runs import alter
 from chat_server import ChatServer, asked_of
 from compared_runs import lose
 from exported import copy_as_authors
-from specs import name_llm
 
 import quadrag
 from quadrag.reporting.page.answers import collect_answers
-from quadrag.reporting.page.page import name_page, read_words, render_page, write_page
+from quadrag.reporting.page.page import read_words, render_page, write_page
 from quadrag.reporting.questions import spell_gold
 from quadrag.reporting.table import Cell, Row, Table
-from quadrag.results.note import Level, Note, NoteCode
+from quadrag.results.note import Note, NoteCode
 from quadrag.run.finished import read_runs
 
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
@@ -115,17 +113,6 @@ def test_the_page_of_a_campaign(campaign):
     assert re.search(r'<th scope="row" class="d[1-9]">\S', page), "style sets labels in, not blanks"
     items = [path.read_text(encoding="utf-8").count("\n") for path in campaign.glob("*/items.jsonl")]
     assert len(unpack(page, "index")["items"]) == sum(items) > 200
-
-
-def test_a_title_counts_what_it_cannot_name(campaign):
-    [(_, [result])] = read_runs([campaign / "noise_robustness_en"])
-
-    def named(*models):
-        records = [name_llm(result.record, model) for model in models]
-        runs = [(f"f{n}", [replace(result, record=one)]) for n, one in enumerate(records)]
-        return name_page(runs, read_words("en")).split("noise_robustness_en, ")[1].rpartition(", ")[0]
-
-    assert named("m") == "m" and named("m", "m") == "f0, f1" and named(*["m"] * 24) == "24 runs"
 
 
 @pytest.mark.parametrize(("key", "kind"), [("accuracy", "alarm loud"), ("accuracy_bounded", None)])
@@ -226,12 +213,6 @@ def test_without_the_data_a_page_has_its_tables_and_says_why(campaign, cli, tmp_
     assert "Single answers are not shown: " in page and "<table" in page and 'id="index"' not in page
 
 
-def test_every_sample_of_a_question_is_an_answer_of_its_own(cli, server):
-    assert cli(*RUN, "--llm", f"{server.url}#m", "--samples", "2", "--limit", "2", "--out", "r").code == 0
-    items = collect("r").index["items"]
-    assert [item["place"].split("/")[3:5] for item in items[:4]] == [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]]
-
-
 def test_references_of_every_shape_are_texts():
     assert spell_gold("a") == ["a"] and spell_gold(None) == [] == spell_gold([])
     assert spell_gold(["a", "b", "a"]) == ["a / b"] and spell_gold([["a", "b"], ["c"]]) == ["a / b", "c"]
@@ -254,26 +235,3 @@ def test_the_judges_words_stand_at_every_answer(cli):
         for question, [[name, words]] in zip(asked, said, strict=True)
     )
     assert answers.notes == []
-
-
-def test_each_judged_metric_of_a_module_has_its_own_words(cli):
-    with ChatServer(models=["j"], text='{"prediction": 1}') as judge:
-        run = ("run", "omnieval", "all", "--data-dir", "sample", "--limit", "2", "--judge", judge.url, "--ledger", "L")
-        assert cli(*run, "--out", "r").code == 0
-    [said, *_] = [item["runs"][0]["verdicts"] for item in collect("r").items]
-    assert [name for name, _ in said] == ["acc", "hal", "com", "utl", "nac"]
-
-
-def test_notes_for_specialists_are_folded_under_their_table():
-    grid = Table("t", "", ["a"], [Row("x", [Cell("1")])], ["for all", stopped("for a specialist", level=Level.DETAIL)])
-    before, fold = render_page("title", [grid]).split("<details><summary>More on settings and conditions")
-    assert (
-        "for all" in before and "for a specialist" not in before and "for a specialist" in fold.split("</details>")[0]
-    )
-
-
-def test_a_count_that_a_line_shares_stands_beside_its_label():
-    values = [Cell("50.0", "20.0–80.0"), Cell("60.0", "30.0–90.0")]
-    lines = [Row("c: x", values), Row("  n", [Cell("12"), Cell("12")]), Row("c: y", values)]
-    page = render_page("title", [Table("t", "", ["a", "b"], [*lines, Row("  n", [Cell("9"), Cell("8")])])])
-    assert ">c: x<small>n 12</small></th>" in page and re.search(r'd2">n</th><td>9</td>', page)

@@ -3,7 +3,6 @@
 import json
 import re
 
-import pytest
 from viewed_answers import EVIL, MANY, count_of, counted, listed, make_answers
 
 from quadrag.reporting.page.page import HERE, SCRIPTS
@@ -69,12 +68,6 @@ def test_only_what_there_is_is_offered_and_links_lead_to_it(opened):
     assert any("B is better" in kind for kind in kinds(opened(make_answers())))
 
 
-def test_of_two_runs_a_metric_that_does_not_tell_offers_no_better_one(opened):
-    answers = make_answers()
-    answers.index["metrics"][0]["unfit"] = True
-    assert [kind.split(" · ")[0] for kind in kinds(opened(answers))][3:] == ["runs disagree"]
-
-
 def test_a_search_reads_whole_texts(opened):
     page = opened(make_answers())
     page.fill("#search", "END OF 77")
@@ -126,15 +119,6 @@ def test_marks_count_whole_characters(opened):
     assert page.locator("#item section mark").first.inner_text() == "Paris"
 
 
-def test_every_character_is_unpacked_as_it_was(opened):
-    known = "".join(chr(code) for code in range(0x20, 0x30000) if not 0xD800 <= code < 0xE000)
-    texts = [known[at : at + 1024] for at in range(0, len(known), 1024)]
-    answers = make_answers(count=1)
-    answers.passages = {("", text): at for at, text in enumerate(texts)}
-    read = opened(answers).evaluate("unpack('passages-0')")
-    assert [at for at, text in enumerate(texts) if read[at][1] != text] == []
-
-
 def test_hostile_texts_stay_texts(opened):
     page = opened(make_answers(evil=EVIL))
     scripts = page.evaluate("document.scripts.length")
@@ -165,14 +149,6 @@ def test_of_several_benchmarks_a_metric_shows_its_own_questions_and_groups(opene
     assert page.locator("#list .verdict").all_inner_texts() == ["75", "87.5"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_theme_is_the_systems(opened, scheme):
-    page = opened(make_answers())
-    page.emulate_media(color_scheme=scheme)
-    colours = {"light": "rgb(255, 255, 255)", "dark": "rgb(21, 24, 27)"}
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == colours[scheme]
-
-
 def test_a_narrow_page_shows_the_list_or_the_question(opened):
     page = opened(make_answers())
     page.set_viewport_size({"width": 390, "height": 800})
@@ -181,14 +157,6 @@ def test_a_narrow_page_shows_the_list_or_the_question(opened):
     assert page.is_hidden("#list") and page.evaluate("document.documentElement.scrollWidth") <= 390
     page.click("#item .back")
     page.locator("#list").wait_for()
-
-
-def test_print_leaves_out_what_is_for_the_screen(opened):
-    page = opened(make_answers())
-    page.click("#list button")
-    page.wait_for_selector("#item h3")
-    page.emulate_media(media="print")
-    assert page.is_hidden(".controls") and page.is_hidden("#list") and page.is_visible("#item h3")
 
 
 def test_the_words_are_those_of_a_language(opened):

@@ -30,17 +30,6 @@ def oracle(passages, queries, k):
     return found
 
 
-@pytest.fixture
-def blocks(monkeypatch):
-    """A function that makes the search go in blocks of about so many scores and queries."""
-
-    def cut(scores, queries=1024):
-        monkeypatch.setattr(dense, "_SCORES", scores)
-        monkeypatch.setattr(dense, "_QUERIES", queries)
-
-    return cut
-
-
 @pytest.fixture(scope="module")
 def passages():
     """700 vectors in 24 dimensions, in bundles so tight that float32 cannot tell their members apart."""
@@ -69,9 +58,7 @@ def test_it_finds_what_sorting_everything_finds(search):
         assert nearest(vectors, queries, k) == oracle(vectors, queries, k)
 
 
-@pytest.mark.parametrize("scores", [1, 100, 5_000, 1 << 23])
-def test_what_float32_confuses_is_told_apart(passages, blocks, scores):
-    blocks(scores)
+def test_what_float32_confuses_is_told_apart(passages):
     queries = passages[::50] + np.float32(0)
     want = oracle(passages, queries, 10)
     assert nearest(passages, queries, 10) == want
@@ -86,23 +73,12 @@ def test_the_bound_holds_for_what_blas_computes(passages):
     assert 0 < off <= dense.rounding(24)
 
 
-@pytest.mark.parametrize("scores", [1, 64, 1 << 23])
-def test_equal_passages_come_in_the_order_of_the_store(blocks, scores):
-    blocks(scores)
-    draw = np.random.default_rng(1)
-    vectors = unit(draw.standard_normal((1000, 48)))
-    copies = [3, 500, 501, 777, 999]  # the last in the ragged end of any block
-    vectors[copies] = vectors[3]
-    hits = nearest(vectors, vectors[[3]], 4)[0]
-    assert [row for row, _ in hits] == copies[:4] and len({score for _, score in hits}) == 1
-    same = np.repeat(vectors[:1], 300, axis=0)
-    assert [row for row, _ in nearest(same, vectors[[5]], 7)[0]] == list(range(7))
-
-
 def test_the_edges():
     vectors = unit([[1, 0], [0, 0], [0, 1]])
     assert nearest(vectors, unit([[0, 0]]), 9) == [[(0, 0.0), (1, 0.0), (2, 0.0)]], "fewer than asked for"
     assert nearest(vectors, vectors[:0], 2) == []
+    same = np.repeat(vectors[:1], 300, axis=0)
+    assert nearest(same, vectors[:1], 7) == [[(row, 1.0) for row in range(7)]], "in the order of the store"
 
 
 @pytest.fixture(scope="module")
@@ -132,19 +108,8 @@ def test_vectors_on_disk(store, tmp_path):
     assert nearest(vectors, queries, 6) == oracle(whole, queries, 6)
 
 
-def test_what_is_no_index_is_one_line(store, tmp_path):
-    write_vectors(store, tmp_path, letters)
-    file = tmp_path / dense.FILE
-    file.write_bytes(file.read_bytes()[:-64])
-    for spoil in (lambda: None, lambda: file.write_bytes(b""), file.unlink):
-        spoil()
-        with pytest.raises(QuadragError, match=str(tmp_path)) as caught:
-            open_vectors(tmp_path)
-        assert "\n" not in str(caught.value)
-
-
 def test_a_corpus_without_text(tmp_path):
     empty = PassageStore.build([Document("a", "", "")], tmp_path, Chunking())
     with pytest.raises(QuadragError, match="no passages"):
-        write_vectors(empty, tmp_path, letters)
+        write_vectors(empty, tmp_path, letters, print)
     assert not (tmp_path / dense.FILE).exists()

@@ -41,11 +41,9 @@ def test_it_finds_what_exact_search_finds_by_exact_scores(opened, vectors, capfd
     assert all(
         score == dict(right[n])[row] for n, hits in enumerate(found) for row, score in hits if row in dict(right[n])
     )
-    out, err = capfd.readouterr()
-    assert out == "", "what faiss prints from C is kept from a table"
+    assert capfd.readouterr().out == "", "what faiss prints from C is kept from a table"
     told = indexes.found["index"]
     assert told["name"] == "faiss IVF_SQ8 (nlist 64, nprobe 16, rerank 100)" and told["recall"] > 0.95
-    assert f"index {told['name']}: recall@10 {told['recall']:.4f} against exact search, with 100 of" in err
 
 
 def test_every_list_looked_through_and_ranked_is_exact_search(opened, vectors):

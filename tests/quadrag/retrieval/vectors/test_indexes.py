@@ -69,7 +69,7 @@ class First(VectorIndex):
         return np.tile(np.arange(count), (len(queries), 1))
 
 
-def test_recall_is_the_share_of_what_is_nearest(tmp_path, capsys):
+def test_recall_is_the_share_of_what_is_nearest(tmp_path):
     draw = np.random.default_rng(5)
     vectors = draw.standard_normal((400, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -82,7 +82,6 @@ def test_recall_is_the_share_of_what_is_nearest(tmp_path, capsys):
     ]
     found = [len({row for row in rows if row < 200}) for rows in right]
     assert indexes.found["index"]["recall"] == round(sum(found) / 1000, 4) and 0.4 < sum(found) / 1000 < 0.6
-    assert "with 100 of the passages as queries" in capsys.readouterr().err
     same = np.repeat(vectors[:1], 300, axis=0)
     index.open(same, indexes, {"kind": "dense", "all": "equal"})
     assert indexes.found["index"]["recall"] == 1, "equal scores count alike, whichever row has them"
@@ -105,7 +104,7 @@ def encode(texts):
     print(*texts, flush=True)
     return np.array([[float(text)] for text in texts], np.float32)
 def build(folder):
-    dense.write_vectors(passages, folder, encode)
+    dense.write_vectors(passages, folder, encode, lambda done: None)
 documents = [Document(f"d{n}", "", str(n)) for n in range(10)]
 (root / "passages").mkdir(exist_ok=True)
 passages = PassageStore.build(documents, root / "passages", Chunking(100))

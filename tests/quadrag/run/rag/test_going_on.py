@@ -1,10 +1,6 @@
 """A run against a RAG service that failed, died or was killed, and the one after it."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -51,38 +47,3 @@ def test_a_service_that_dies_on_failed_calls_leaves_the_finished_run(run, server
     with pytest.raises(QuadragError, match="answered 404"):
         run(server.url)
     assert stages(Path("r")) == before and json.loads(Path("r/run.json").read_text())["state"] == "finished"
-
-
-KILLED = """
-import sys
-from pathlib import Path
-from quadrag.spec import CallPolicy, RunSpec
-from quadrag.run.models import Models
-from quadrag.run.run import run
-from quadrag.systems.service import RagService
-from quadrag.chat.ledger import Ledger
-
-with Ledger("L") as ledger:
-    service = RagService(sys.argv[1], ledger=ledger, name="mine", concurrency=1)
-    policy = CallPolicy()
-    spec = RunSpec(benchmark="crud_rag", config="qa_2doc", data_dir="sample")
-    run(spec, policy, Models(policy, service), Path("r"))
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on_where_it_was(run, server, stages, tmp_path, environment):
-    run(server.url, out="undisturbed", ledger="L0")
-    before, server.latency = server.requests, 0.15
-    command = [sys.executable, "-c", KILLED, server.url]
-    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL) as child:
-        while server.requests - before < 4 and child.poll() is None:
-            time.sleep(0.01)
-        child.send_signal(signal.SIGKILL)
-    assert child.returncode == -signal.SIGKILL
-    asked, server.latency = server.requests - before, 0.0
-    assert 4 <= asked < 8
-    result = run(server.url)
-    assert result.record.usage["llm"]["cached"] >= asked - 1
-    assert server.requests - before <= 8 + 1, "at most the call in flight is repeated"
-    assert stages(Path("r")) == stages(Path("undisturbed"))

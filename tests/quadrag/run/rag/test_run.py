@@ -57,14 +57,6 @@ def test_two_runs_are_equal_to_the_byte_and_a_third_needs_no_service(run, docume
     assert all(one == found[0] for one in found)
 
 
-def test_both_contracts_measure_the_same(run, server):
-    one, two = run(server.url, out="a"), run(server.chat + "#small", out="b")
-    assert two.record.parameters == {"contract": "openai"}
-    for (key, ours), (_, theirs) in zip(values(one).items(), values(two).items(), strict=True):
-        assert ours["value"] == theirs["value"], key
-    assert lines("b/answers.jsonl")[0]["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("benchmark", "config", "split"),
@@ -149,11 +141,6 @@ def test_ids_of_another_kind_are_not_ranked(run, documents):
     assert all("no id and no text" in row["not_run"] for row in ranking(result).values())
 
 
-def test_a_task_without_gold_documents_says_so(run, server):
-    result = run(server.url, spec_of("crud_rag", "continuation", None, "sample"))
-    assert {row["not_run"] for row in ranking(result).values()} == {"no question here has a gold document"}
-
-
 @pytest.mark.slow
 def test_omnieval_is_judged_by_the_passages_of_the_service(run, documents):
     builder, _ = open_builder("omnieval", "corpus", "sample", None)
@@ -175,20 +162,3 @@ def test_omnieval_is_judged_by_the_passages_of_the_service(run, documents):
     assert "not_run" not in values(result)["omnieval", "hal"] and "not_run" not in values(result)["omnieval", "utl"]
     assert values(silent)["omnieval", "hal"]["not_run"] == "the passages shown are not known"
     assert ranking(silent)["mrr"]["value"] == ranking(result)["mrr"]["value"], "ids alone are enough for ranks"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("config", ["noise_robustness_en", "negative_rejection_zh", "counterfactual_robustness_en"])
-def test_rgb_has_accuracy_alone(run, server, config):
-    split = "noise_0" if config.startswith("noise") else None
-    result = run(server.url, spec_of("rgb", config, split, "sample", limit=3))
-    assert {key[0] for key in values(result)} == {"rgb_accuracy"}
-    assert all(set(body) == {"id", "question", "benchmark", "config", "split", "language"} for body in server.bodies)
-
-
-@pytest.mark.slow
-def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server):
-    result = run(server.url, spec_of("crag", "qa", "public", "sample", options={"rag_prompt": "protocol"}))
-    assert {key[0] for key in values(result)} == {"truthfulness", "rgb_accuracy"}
-    assert all(body["query_time"] and "I don't know" in body["question"] for body in server.bodies)
-    assert result.record.options == {"rag_prompt": "protocol"}

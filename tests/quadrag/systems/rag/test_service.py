@@ -1,14 +1,11 @@
 """A RAG service asked over real HTTP: its address and name, what it is sent, what is kept."""
 
 import pytest
-from rag_asking import DOCUMENTS, ask, asked, posed, question
+from rag_asking import DOCUMENTS, ask, asked, question
 from rag_server import RagServer
-from specs import spec_of
 
-from quadrag.benchmark import load
 from quadrag.chat.prices import Prices
 from quadrag.errors import QuadragError
-from quadrag.loading import load_questions
 from quadrag.records import Passage, Question
 from quadrag.systems.service import RagService
 
@@ -86,31 +83,6 @@ def test_turns_and_the_time_of_the_question_are_sent_in_both_forms(server, ledge
         ],
     }
     assert dated_chat["messages"] == [{"role": "user", "content": "who?\n\nQuery Time: 03/10/2024, 23:19:21 PT"}]
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "configs"),
-    [
-        ("rgb", ["noise_robustness_en", "counterfactual_robustness_zh"]),
-        ("crud_rag", [config for config, _ in load("crud_rag").paper_runs()]),
-        ("crag", ["qa"]),
-        ("omnieval", ["all"]),
-    ],
-)
-def test_every_question_of_the_samples_has_its_words(benchmark, configs):
-    for config in configs:
-        split = {"omnieval": "auto", "crag": "public"}.get(benchmark)
-        questions, _ = load_questions(spec_of(benchmark, config, split, "sample"), load(benchmark))
-        for one in questions:
-            for how in ("bare", "protocol"):
-                text = posed(one, how).query
-                assert one.slots.get("question", one.slots.get("begin", one.query)) in text
-                slots = {f"{{{name}}}" for name in ("query", "question", "event", "begin", "hallu_continue")}
-                assert not any(slot in text for slot in slots)
-            if benchmark == "crud_rag" and config != "continuation":
-                assert "<response>" in text
-    if benchmark != "crud_rag":
-        assert posed(one).query == one.slots.get("question", one.query)
 
 
 def test_replies_are_kept_and_asked_for_once(server, ledger):

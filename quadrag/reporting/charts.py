@@ -1,16 +1,21 @@
-"""Three kinds of charts as SVG that stands in a page: rows of values with intervals, curves, and a matrix.
+"""Charts of tables as SVG that stands in a page: rows of values with intervals, curves, and a matrix.
 
-Colours are variables of the page's style, so a chart follows its theme. What a font measures differs from machine to
-machine: every text has its own room, reckoned from the number and width of its characters.
+Which figures stand in which panel says the table's `chart`. Colours are variables of the page's style, so a chart
+follows its theme. What a font measures differs from machine to machine: every text has its own room, reckoned from the
+number and width of its characters.
 """
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
-INK, FAINT, RULE, PAPER = (f"var(--{name})" for name in ("ink", "faint", "rule", "paper"))
+from .table import Figure, Row, Table
+
+INK, FAINT, RULE, PAPER, _OURS = (f"var(--{name})" for name in ("ink", "faint", "rule", "paper", "s1"))
 # Cividis, which every kind of colour vision tells apart; on the first five white is read best, on the others black.
 HEAT = ("#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838")
 _SERIES = 6  # colours of curves, after which they begin anew
@@ -21,6 +26,8 @@ _EDGE, _NAME = 14, 13  # pixels: beside the outermost points, of a curve's name 
 _HEIGHT, _ASIDE = 220, 120  # of curves: their height, and the room of their names
 
 Interval = tuple[float, float] | None
+_NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")
+Panel = tuple[str, Callable[[str], str]]  # its heading, and what draws it with a label
 
 
 class Mark(NamedTuple):
@@ -61,6 +68,127 @@ class Axis(NamedTuple):
     def place(self, value: float) -> float:
         """Return how far from the first tick a value lies, in pixels."""
         return self.pixels * (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
+
+
+# Which figures stand in which panel.
+
+
+def draw_table(grid: Table) -> list[tuple[str, str]]:
+    """Draw a table: its panels by what heads each; none where it has no form, or too few cells have figures."""
+    panels = _FORMS[grid.chart](grid) if grid.chart in _FORMS else ()
+    return [(title, draw(" · ".join(filter(None, (grid.title, title))))) for title, draw in panels]
+
+
+def _points(grid: Table) -> Iterator[Panel]:
+    """Yield a panel for each column, a row of it for each line."""
+    for at, title in enumerate(_titles(grid)):
+        rows = list(_rows(grid, at))
+        if any(row.kind == "ours" for row in rows) and sum(row.value is not None for row in rows) > 1:
+            yield title, partial(draw_rows, rows, unit=_unit(line.cells[at].figure for line in grid.rows))
+
+
+def _rows(grid: Table, at: int) -> Iterator[Mark]:
+    """Yield the rows of a column, under those headings that have any."""
+    heading: list[Mark] = []
+    for line in grid.rows:
+        if _is_heading(line):
+            heading = [Mark(line.label.strip(), "head")]
+        elif figure := line.cells[at].figure:
+            yield from heading
+            heading = []
+            text, sure = line.cells[at].text, bool(figure.interval)
+            yield Mark(_name(line), line.kind, figure.value, figure.interval, text, sure)
+
+
+def _curves(grid: Table) -> Iterator[Panel]:
+    """Yield a panel for each group of columns, all of one axis; without numbers in the heads, points."""
+    groups: dict[str, list[tuple[int, str]]] = {}
+    last = axis = ""
+    for at, head in enumerate(grid.columns):
+        group, _, own = head.rpartition("\n")
+        last = group or last
+        if (number := _NUMBER.fullmatch(own)) is None:
+            yield from _points(grid)
+            return
+        groups.setdefault(last, []).append((at, number[2]))
+        axis = number[1] or grid.row_header
+    every = [figure for line in grid.rows for figure in _figures(line)]
+    ends = [end for figure in every for end in (figure.value, *(figure.interval or ()))]
+    for group, columns in groups.items():
+        curves = []
+        for line in sorted(grid.rows, key=lambda line: line.kind):  # ours first
+            figures = [(place, line.cells[at].figure) for place, (at, _) in enumerate(columns)]
+            points = [(place, figure.value, figure.interval) for place, figure in figures if figure]
+            curves += [Curve(_name(line), line.kind, points)] if points else []
+        if any(curve.kind == "ours" and len(curve.points) > 1 for curve in curves):
+            names = [number for _, number in columns]
+            yield group, partial(draw_curves, curves, names, ends=ends, title=axis, unit=_unit(every))
+
+
+def _matrix(grid: Table) -> Iterator[Panel]:
+    """Yield the one panel: topics under their fields, and what is over all of them."""
+    rows: list[tuple[str, str]] = []
+    tiles: list[Tile] = []
+    for line in grid.rows:
+        kind = "head" if _is_heading(line) else "whole" if line.rule else "cell" if line.label.startswith(" ") else ""
+        if kind == "head" or (kind and _figures(line)):
+            for at, cell in enumerate(line.cells):
+                if one := cell.figure:
+                    tiles.append(Tile(len(rows), at, one.value, cell.text, f"n {one.n}"))
+            rows.append((line.label.strip(), kind))
+    if tiles:
+        columns = [head.split("\n") for head in grid.columns]
+        yield "", partial(draw_matrix, tiles, rows, columns)
+
+
+def _forest(grid: Table) -> Iterator[Panel]:
+    """Yield a panel for each unit, with every difference in it."""
+    panels: dict[str, list[Mark]] = {}
+    heading: list[Mark] = []
+    for line in grid.rows:
+        cell = next((cell for cell in line.cells if cell.figure), None)
+        if _is_heading(line):
+            heading = [Mark(line.label.strip(), "head")]
+        elif cell and (figure := cell.figure):
+            rows = panels.setdefault(figure.unit, [])
+            rows += [mark for mark in heading if mark not in rows]
+            text = f"{cell.text} ({cell.sub})" if cell.sub else cell.text
+            rows.append(Mark(_name(line), "ours", figure.value, figure.interval, text, figure.sure))
+    for unit, rows in panels.items():
+        yield unit, partial(draw_rows, rows, difference=True)
+
+
+_FORMS = {"points": _points, "curves": _curves, "heat": _matrix, "forest": _forest}
+
+
+def _titles(grid: Table) -> list[str]:
+    titles = []
+    last = ""
+    for head in grid.columns:
+        group, mark, own = head.replace("-\n", "").replace("_\n", "_").rpartition("\n")
+        last = group or last
+        titles.append(" ".join(filter(None, (last if mark else "", own))))
+    return titles
+
+
+def _unit(figures: Iterable[Figure | None]) -> str:
+    units = {figure.unit for figure in figures if figure}
+    return units.pop() if len(units) == 1 else ""
+
+
+def _name(line: Row) -> str:
+    return line.label.strip().removesuffix(" (ours)").removesuffix("（本次）")
+
+
+def _is_heading(line: Row) -> bool:
+    return not any(cell.text for cell in line.cells)
+
+
+def _figures(line: Row) -> list[Figure]:
+    return [cell.figure for cell in line.cells if cell.figure]
+
+
+# Drawing.
 
 
 class _Canvas:
@@ -118,7 +246,7 @@ def draw_rows(rows: Sequence[Mark], label: str, difference: bool = False, unit: 
             canvas.text(-_EDGE, height, cut_text(row.label, _WIDTH / _BOLD)[0], weight=600)
             continue
         ours = row.kind == "ours"
-        ink, colour = (INK, colour_of(0)) if ours else (FAINT, FAINT)
+        ink, colour = (INK, _OURS) if ours else (FAINT, FAINT)
         room = _WIDTH - cut_text(row.text, 1000)[1] - 8
         canvas.text(-_EDGE, height - 15, cut_text(row.label, room)[0], ink)
         canvas.text(_WIDTH - _EDGE, height - 15, row.text, ink, "end")
@@ -147,7 +275,7 @@ def draw_curves(
         canvas.line(0, height - axis.place(tick), plot, height - axis.place(tick), RULE)
         canvas.text(-6, height - axis.place(tick), f"{tick:g}{unit}", FAINT, "end", 11)
     ours = [curve for curve in curves if curve.kind == "ours"]
-    colours = [colour_of(ours.index(curve)) if curve.kind == "ours" else FAINT for curve in curves]
+    colours = [f"var(--s{ours.index(curve) % _SERIES + 1})" if curve.kind == "ours" else FAINT for curve in curves]
     for curve, colour in reversed([*zip(curves, colours, strict=True)]):  # ours on top
         mine = curve.kind == "ours"
         shift = 4 * (ours.index(curve) - (len(ours) - 1) / 2) if mine else 0  # intervals beside each other
@@ -172,14 +300,12 @@ def _name_ends(canvas: _Canvas, curves: Sequence[Curve], colours: Sequence[str],
     places: list[float] = []
     for y, _ in ended:
         places.append(max(y, places[-1] + _NAME) if places else y)
-    lowest = axis.pixels
-    for at in reversed(range(len(places))):
-        places[at] = min(places[at], lowest)
-        lowest = places[at] - _NAME
+    below = max(places[-1] - axis.pixels, 0)
     for (y, at), place in zip(ended, places, strict=True):
-        canvas.line(plot + 6, y, plot + 16, place, colours[at])
+        canvas.line(plot + 6, y, plot + 16, place - below, colours[at])
         weight = 600 if curves[at].kind == "ours" else 400
-        canvas.text(plot + 20, place, cut_text(curves[at].name, _ASIDE - 10)[0], colours[at], "", 11, weight)
+        name = cut_text(curves[at].name, _ASIDE - 10)[0]
+        canvas.text(plot + 20, place - below, name, colours[at], "", 11, weight)
 
 
 def draw_matrix(
@@ -227,11 +353,6 @@ def find_ticks(values: Sequence[float], most: int) -> list[float]:
     step = next(step for step in steps if math.ceil(high / step) - math.floor(low / step) <= most)
     first, last = math.floor(low / step), math.ceil(high / step)
     return [round(at * step, 9) for at in range(first, max(last, first + 1) + 1)]
-
-
-def colour_of(rank: int) -> str:
-    """Return the colour of the curve of this rank."""
-    return f"var(--s{rank % _SERIES + 1})"
 
 
 def cut_text(text: str, room: float) -> tuple[str, int]:

@@ -5,8 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from quadrag.reporting.charts.forms import draw_table
-from quadrag.reporting.charts.svg import cut_text
+from quadrag.reporting.charts import cut_text, draw_table
 from quadrag.reporting.page.page import HERE, render_page
 from quadrag.reporting.table import Cell, Figure, Row, Table
 
@@ -119,15 +118,6 @@ def test_a_difference_that_is_more_than_chance_has_a_filled_sign():
     fills = [path.attrib["fill"] for path in image.iter("path") if "transform" in path.attrib]
     assert fills == ["var(--s1)", "var(--paper)"]
     assert {"task", "a", "b", "3.0 (2.0 to 4.0)"} <= {*texts(image)}
-
-
-def test_differences_of_other_units_have_an_axis_of_their_own():
-    grid = make("forest")
-    for line, unit in zip(grid.rows[1:], ("percent points", "characters"), strict=True):
-        line.cells[-1].figure = line.cells[-1].figure._replace(unit=unit)
-    panels = draw_table(grid)
-    assert [title.rpartition(" · ")[2] for title, _ in panels] == ["percent points", "characters"]
-    assert ["3.0 (" in drawn for _, drawn in panels] == [True, False]
 
 
 def test_a_text_is_cut_to_its_room_by_the_width_of_its_characters():
