@@ -29,18 +29,9 @@ class Part(NamedTuple):
     load: Load
 
 
-def key(text: str) -> str | bytes:
-    """Return a name as SQLite can keep it: text, or bytes where it holds half a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
-    return text
-
-
-def unkey(stored: str | bytes) -> str:
-    """Return a name that was kept as `key` gave it."""
-    return stored if isinstance(stored, str) else stored.decode("utf-8", "surrogatepass")
+def key(text: str) -> str:
+    """Return a name as SQLite can keep it: half of a surrogate pair is ``?``."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def dump(value: Any) -> str:
@@ -63,18 +54,18 @@ def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]
 def index_in_order(db: sqlite3.Connection, table: str, ties: Ties | None = None) -> None:
     """Write the search index over the names of `table` as they stand there, in the table's order."""
     names = db.execute(f"SELECT name FROM {table} ORDER BY n")
-    write(db, table, (unkey(name) for (name,) in names), ties=ties)
+    write(db, table, (name for (name,) in names), ties=ties)
 
 
 def index_names(db: sqlite3.Connection, table: str, variant: Variant) -> None:
     """Write the search index over the names of `table`: normal forms once each, sorted, with the names behind them."""
-    db.create_function("normal", 1, lambda name: key(normalise(unkey(name))), deterministic=True)
+    db.create_function("normal", 1, normalise, deterministic=True)
     # SQLite's order of text is that of code points, as Python's.
     db.execute("CREATE TEMP TABLE names AS SELECT normal(name) AS name, n FROM " + table)
     db.execute(f"CREATE TABLE {table}_name (number INTEGER, n INTEGER, PRIMARY KEY (number, n)) WITHOUT ROWID")
     db.execute(f"INSERT INTO {table}_name SELECT dense_rank() OVER (ORDER BY name) - 1, n FROM names")
     sorted_names = db.execute("SELECT DISTINCT name FROM names ORDER BY name")
-    write(db, table, (unkey(name) for (name,) in sorted_names), variant)
+    write(db, table, (name for (name,) in sorted_names), variant)
     sorted_names.close()
     db.execute("DROP TABLE names")
 
@@ -170,7 +161,7 @@ class Store:
         names: list[str] = []
         for number in self.search(table, query):
             statement = f"name FROM {table}_name JOIN {{}} USING (n) WHERE number = ? ORDER BY n LIMIT {_TOP}"
-            names += (unkey(name) for (name,) in self.rows(table, statement, number))
+            names += (name for (name,) in self.rows(table, statement, number))
             if len(names) >= _TOP:
                 break
         return names[:_TOP]
