@@ -14,7 +14,7 @@ from quadrag.printing import write
 from quadrag.progress import say
 
 from .shared import options
-from .shared.session import print_results, print_tables, results_alone
+from .shared.session import print_json, print_tables, results_alone
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -101,7 +101,7 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
             told = "name one without --without; quadrag.compare in Python has differences"
             raise QuadragError(f"--json prints the scores of one RUN; {told}")
         with results_alone(True) as stdout:
-            print_results(arguments, stdout, Path(runs[0][0]), results, ())
+            print_json(arguments, stdout, results, Path(runs[0][0]))
         return
     findings = read_findings(Path(arguments.without)) if arguments.without else None
     if findings is not None:
