@@ -44,12 +44,12 @@ def steps(order: Order) -> Sequence[Step]:
         Step("related", lambda row: _related(row, corpus)),
         Step("made", lambda row: TASKS[row["task"]].make(row), requests=6),
         Step("held", validate),
-        Step("duplicates", lambda rows: reject_repeats(rows, _question_of, "asked before"), together=True),
+        Step("duplicates", _reject_repeats, together=True),
     ]
 
 
-def _question_of(row: Row) -> str:
-    return str(row.get("question") or row.get("event") or row["sentence"])
+def _reject_repeats(rows: list[Row]) -> list[Row]:
+    return reject_repeats(rows, lambda row: row.get("question") or row.get("event") or row["sentence"], "asked before")
 
 
 def _deal(rows: list[Row], order: Order) -> list[Row]:
