@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
-from quadrag.judges.certificate import lay_beside
 from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
@@ -26,6 +25,7 @@ from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
 from quadrag.results import score as results
+from quadrag.results.certificates import lay_beside
 from quadrag.results.items import FAILED, read_items
 from quadrag.results.note import Level, Note, NoteCode
 from quadrag.results.run import PROFILES, Run
@@ -91,26 +91,15 @@ class Score(Number):
     def of(cls, score: results.Score) -> Self:
         """Make one of a score of a run."""
         (n, total), unit, reason = count_both(score), score.record.unit, say_score(score, python=True)
-        line = f"{score.key.key} {format_value(score.value, unit, score.n)}"
-        if score.value is not None:
-            line += "%" if unit == RATE else f" {unit}"
         interval = score.interval if score.interval and (score.n or 0) >= FEW else None
+        line = f"{score.key.key} {format_value(score.value, unit, score.n)}"
+        line += "" if score.value is None else "%" if unit == RATE else f" {unit}"
         line += f" (95% {format_interval(interval, unit)})" if interval else ""
-        return cls(
-            score.value,
-            f"{line}, n {n} of {total}" + (f"; {reason}" if reason else ""),
-            value=score.value,
-            interval=interval,
-            n=n,
-            n_total=count_all(score),
-            unscored=dict(score.counts.unscored),
-            metric=score.key.metric,
-            key=score.key.key,
-            split=score.key.split,
-            signature=score.signature,
-            valid=score.status is not Status.INVALID,
-            reason=reason,
-        )
+        line += f", n {n} of {total}" + (f"; {reason}" if reason else "")
+        parts = {name: getattr(score.key, name) for name in ("metric", "key", "split")}
+        parts |= {"value": score.value, "interval": interval, "n": n, "n_total": count_all(score), "reason": reason}
+        parts |= {"unscored": dict(score.counts.unscored), "valid": score.status is not Status.INVALID}
+        return cls(score.value, line, **parts, signature=score.signature)
 
 
 class Evaluation(Mapping[str, Score]):
@@ -168,11 +157,9 @@ class Evaluation(Mapping[str, Score]):
     @property
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
-        run, stopped = self.result.record, self.result.stopped
-        return [
-            *([say(stopped, python=True)] if stopped and not run.dead_judge else []),
-            *say_invalid(run, python=True),
-        ]
+        record, stopped = self.result.record, self.result.stopped
+        early = [say(stopped, python=True)] if stopped and not record.dead_judge else []
+        return [*early, *say_invalid(record, python=True)]
 
     @property
     def valid(self) -> bool:
@@ -208,8 +195,8 @@ class Evaluation(Mapping[str, Score]):
         rows = []
         for name, score in self.scores.items():
             low, high = score.interval or (None, None)
-            row = {"score": name, "value": score.value, "low": low, "high": high, "n": score.n}
-            row |= {"n_total": score.n_total, "valid": score.valid, "reason": score.reason}
+            row = {"score": name, "value": score.value, "low": low, "high": high}
+            row |= {part: getattr(score, part) for part in ("n", "n_total", "valid", "reason")}
             row |= {**place_columns(name, self.rows[name].key), "system": self.name, "folder": str(self.folder)}
             rows.append(row)
         return score_frame(rows)
@@ -272,23 +259,21 @@ class Evaluation(Mapping[str, Score]):
         """Make the table of questions, a row for each sample."""
         import pandas  # type: ignore[import-untyped]
 
-        rows = []
+        rows, record = [], self.result.record
         for item in read_items(self.result):
             key = (item["config"], item["split"], item["id"])
-            place = (key, item["sample"])
+            answer = self.result.texts.get((key, item["sample"]))
             row = {name: item[name] for name in ("id", "split", "sample", "config")}
             if texts:
-                question, answer = self.reader.questions[key], self.result.texts.get(place)
+                question = self.reader.questions[key]
                 row |= {"query": question.query, "answer": answer, "gold": question.references}
-            failure = self.result.record.failures.get("/".join((*key, str(item["sample"]))))
-            answered, reasons = self.result.texts.get(place) is not None, dict[str, None]()
+            failure, reasons = record.failures.get("/".join((*key, str(item["sample"])))), dict[str, None]()
             for name, entry in item.items():
                 if isinstance(entry, Mapping):
                     row[name] = entry.get(self.profile)
                     if reason := (entry.get("reason") or {}).get(self.profile):
-                        failed = failure and reason in FAILED
-                        said = say_item(name, reason, self.result.record, answered)
-                        reasons[f"{reason}: {failure}" if failed else said] = None
+                        said = say_item(name, reason, record, answer is not None)
+                        reasons[f"{reason}: {failure}" if failure and reason in FAILED else said] = None
             rows.append({**row, "unscored": ", ".join(reasons) or None})
         frame = pandas.DataFrame(clean(rows)).rename(columns=self._names)
         others = ["id", "split", *_TEXTS, "unscored", "sample", "config"]
@@ -345,11 +330,10 @@ def find_name(name: str, known: Mapping[str, ScoreKey]) -> str:
     """
     if name in known:
         return name
-    found = [
-        called
-        for called, at in known.items()
-        if str(name).removeprefix(f"{at.split}/") in (at.key, at.name, show_key(at.metric, at.key))
-    ]
+    found = []
+    for called, at in known.items():
+        if str(name).removeprefix(f"{at.split}/") in (at.key, at.name, show_key(at.metric, at.key)):
+            found.append(called)
     found = [called for called in found if is_whole(known[called].split)] or found
     if len(found) == 1:
         return found[0]

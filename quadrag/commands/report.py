@@ -14,7 +14,7 @@ from quadrag.printing import write
 from quadrag.progress import say
 
 from .shared import options
-from .shared.session import print_results, print_tables, results_alone
+from .shared.session import print_json, print_tables, results_alone
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the runs, and hold them against what a pipeline asks."""
-    from quadrag.judges.certificate import lay_beside, read_certificates
     from quadrag.reporting.comparison import refuse_same
+    from quadrag.results.certificates import lay_beside, read_certificates
     from quadrag.run.finished import read_runs
 
     least = dict(map(_read_least, arguments.fail_below))
@@ -101,7 +101,7 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
             told = "name one without --without; quadrag.compare in Python has differences"
             raise QuadragError(f"--json prints the scores of one RUN; {told}")
         with results_alone(True) as stdout:
-            print_results(arguments, stdout, Path(runs[0][0]), results, ())
+            print_json(arguments, stdout, results, Path(runs[0][0]))
         return
     findings = read_findings(Path(arguments.without)) if arguments.without else None
     if findings is not None:

@@ -9,10 +9,9 @@ a dead server or a reached budget, 3 of an invalid measurement.
 import argparse
 import tempfile
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from quadrag.errors import QuadragError, one_line
-from quadrag.printing import write
+from quadrag.errors import QuadragError
 
 from .shared import options, session
 
@@ -37,18 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.judges.certificate import lay_beside
+    from quadrag.results.certificates import lay_beside
 
     with session.results_alone(arguments.json) as stdout:
         if estimate := session.start_estimate(arguments):
             with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
                 _, sweep = _run_all(arguments, estimate, Path(aside))
             session.print_estimate(arguments, estimate, stdout)
-            _print_left_out(sweep)
+            session.print_left_out(sweep.left_out)
             return 0
         out, sweep = _run_all(arguments)
         lay_beside(sweep.results)
-        return _show(arguments, stdout, out, sweep)
+        groups, profiles = [[(out.name, sweep.results)]], options.profiles(arguments)
+        return session.show_results(arguments, stdout, groups, out, profiles, arguments.all, sweep.left_out)
 
 
 def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | None = None) -> tuple[Path, Any]:
@@ -99,27 +99,3 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
         if head is None:
             return out, sweeps.Sweep([(out, run(first, policy, models, out))])
         return out, sweeps.run_all(specs, policy, models, out)
-
-
-def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, sweep: Any) -> int:
-    """Write the page of runs, and print what they came to."""
-    from quadrag.reporting.facts import describe_kept
-    from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.tables import tabulate
-
-    profiles, results, systems = options.profiles(arguments), sweep.results, [(out.name, sweep.results)]
-    page = tabulate(systems, profiles, arguments.labels, page=True, paper=arguments.all)
-    write_page(out / "report.html", systems, page, arguments.labels)
-    grids = tabulate(systems, profiles, arguments.labels, arguments.verbose, paper=arguments.all)
-    if any(result.reused for result in results):
-        write(*describe_kept(results))
-    session.print_results(arguments, stdout, out, results, grids)
-    _print_left_out(sweep)
-    session.print_calls(results)
-    write("", out / "report.html")
-    return session.close(arguments, sweep.runs[0][0], results)
-
-
-def _print_left_out(sweep: Any) -> None:
-    for recipe, why in sweep.left_out.items():
-        write(f"{recipe}: not run, {one_line(why)}")

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from quadrag.errors import QuadragError
-from quadrag.printing import write
 
 from .shared import options, session
 
@@ -60,28 +59,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]) -> int:
     """Score files, and print and write what they came to: of those that can be compared the comparison."""
-    from quadrag.judges.certificate import lay_beside
-    from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.tables import gather_systems, group_systems, tabulate
+    from quadrag.reporting.tables import gather_systems, group_systems
+    from quadrag.results.certificates import lay_beside
     from quadrag.run.files.logs import find_maker
     from quadrag.run.files.score import name_files
 
     logged = {maker.settings.get("profile") if (maker := find_maker(file)) else None for file in files}
-    profiles, labels = options.profiles(arguments, logged.pop() if len(logged) == 1 else None), arguments.labels
+    profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
     out = Path(arguments.out) if arguments.out else None
     results = _score_files(arguments, files, out, profiles[0])
     lay_beside(results)
-    systems = gather_systems([*zip(name_files(files), results, strict=True)])
-    groups = group_systems(systems)
-    grids = [grid for group in groups for grid in tabulate(group, profiles, labels, arguments.verbose)]
-    if out:
-        page = [grid for group in groups for grid in tabulate(group, profiles, labels, page=True)]
-        write_page(out / "report.html", systems, page, labels)
-    session.print_results(arguments, stdout, out, results, grids)
-    session.print_calls(results)
-    if out:
-        write("", out / "report.html")
-    return session.close(arguments, out, results)
+    groups = group_systems(gather_systems([*zip(name_files(files), results, strict=True)]))
+    return session.show_results(arguments, stdout, groups, out, profiles)
 
 
 def _score_files(

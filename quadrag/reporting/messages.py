@@ -1,8 +1,9 @@
 """The words of notes and tables, by language: the only place with sentences about results.
 
 ``messages/LANGUAGE.yaml`` holds under `notes` a sentence for each code of a note, or for each `kind` of it, with its
-params in braces, and under `words` what stands for an English head, label or word; a word that has none stays as it
-is, and so do names. ``{--option}`` in a sentence, or as the value of a param, is an option: an argument in Python.
+params in braces, and under `words` what stands for an English head, label or word; a benchmark brings its own in
+``words.LANGUAGE.yaml`` beside its record. A word that has none stays as it is, and so do names. ``{--option}`` in a
+sentence, or as the value of a param, is an option: an argument in Python.
 """
 
 import re
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from quadrag import catalogue
 from quadrag.results.check import check_failures, explain_item, explain_score
 from quadrag.results.note import Level, Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
@@ -40,9 +42,16 @@ class Messages(NamedTuple):
 
 @cache
 def read_messages(language: str) -> Messages:
-    """Read the words of a language."""
-    read = yaml.load((_FOLDER / f"{language}.yaml").read_text(encoding="utf-8"), _Loader)
-    return Messages(read["notes"], read.get("words", {}), read["signs"])
+    """Read the words of a language, with those that benchmarks bring."""
+    read = _read_file(_FOLDER / f"{language}.yaml")
+    words = dict(read.get("words", {}))
+    for name in catalogue.names():
+        words |= _read_file(catalogue.plugin_folder(name) / f"words.{language}.yaml")
+    return Messages(read["notes"], words, read["signs"])
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    return yaml.load(path.read_text(encoding="utf-8"), _Loader) if path.is_file() else {}
 
 
 def translate(text: str, language: str) -> str:

@@ -100,7 +100,6 @@ class NoteCode(StrEnum):
     CONDITIONS = "conditions", Level.DETAIL
     INTERVALS = "intervals", Level.DETAIL
     SETTINGS = "settings", Level.DETAIL
-    VERDICTS_FAILED = "verdicts_failed", Level.WARNING
     KEPT = "kept", Level.WARNING
     """What is kept of an earlier run and was not asked again."""
     # Of a comparison.

@@ -5,7 +5,7 @@ import contextlib
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -79,7 +79,7 @@ def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
 
     from quadrag.chat.policy import CallPolicy, read_calls
     from quadrag.chat.prices import Budget, Prices
-    from quadrag.judges.certificate import read_certificates
+    from quadrag.results.certificates import read_certificates
     from quadrag.trust import Trust
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}
@@ -112,21 +112,15 @@ def results_alone(json: bool) -> Iterator[IO[str]]:
         yield stdout
 
 
-def print_results(
-    arguments: argparse.Namespace, stdout: IO[str], folder: Path | None, results: Sequence[Any], grids: Sequence[Any]
-) -> None:
-    """Print what runs came to as tables or as JSON, where those of several benchmarks are a list."""
+def print_json(arguments: argparse.Namespace, stdout: IO[str], results: Sequence[Any], folder: Path | None) -> None:
+    """Print what runs came to as JSON, where those of several benchmarks are a list."""
     from quadrag.records import dumps
     from quadrag.reporting.json_report import describe_results
 
-    if not arguments.json:
-        print_tables(arguments, grids, verbose=arguments.verbose)
-        return
-    groups = [
-        [result for result in results if result.record.benchmark == name]
-        for name in dict.fromkeys(result.record.benchmark for result in results)
-    ]
-    described = [describe_results(group, options.profiles(arguments), folder) for group in groups]
+    groups: dict[str, list[Any]] = {}
+    for result in results:
+        groups.setdefault(result.record.benchmark, []).append(result)
+    described = [describe_results(group, options.profiles(arguments), folder) for group in groups.values()]
     write(dumps(described if len(described) > 1 else described[0]), file=stdout)
 
 
@@ -137,16 +131,6 @@ def print_tables(
     from quadrag.reporting.text import print_tables
 
     print_tables(grids, file, verbose, arguments.labels)
-
-
-def print_calls(results: Sequence[Any]) -> None:
-    """Print how many calls were made, what they cost, and whose kept replies were used."""
-    from quadrag.reporting.facts import describe_calls, describe_cost
-
-    asked = [result for result in results if not result.reused]
-    lines = [f"calls: {describe_calls(asked)}", f"tokens: {describe_cost(asked)}"]
-    if lines := [line for line in lines if not line.endswith(": ")]:
-        write("", *(part for line in lines for part in wrap(line, 80)))
 
 
 def start_estimate(arguments: argparse.Namespace) -> Any:
@@ -169,7 +153,64 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
         print_tables(arguments, [tabulate_estimate(estimate, currency)], file=stdout)
 
 
-def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[Any]) -> int:
+def show_results(
+    arguments: argparse.Namespace,
+    stdout: IO[str],
+    groups: Sequence[Any],
+    out: Path | None,
+    profiles: Sequence[str],
+    paper: bool = False,
+    left_out: Mapping[str, str] | None = None,
+) -> int:
+    """Write the page of runs, print what they came to, what stopped or failed and what may be typed next.
+
+    Args:
+        arguments: of the command.
+        stdout: where JSON goes.
+        groups: systems that are compared with each other, a group each.
+        out: where the page is written; nowhere when None.
+        profiles: those shown.
+        paper: whether one run too stands in its paper's layout.
+        left_out: runs that were not done, and why.
+
+    Returns:
+        The exit code.
+    """
+    from quadrag.reporting.facts import describe_calls, describe_cost, describe_kept
+    from quadrag.reporting.page.page import write_page
+    from quadrag.reporting.tables import tabulate
+
+    systems = [system for group in groups for system in group]
+    results = [result for _, parts in systems for result in parts]
+    more = {"profiles": profiles, "labels": arguments.labels, "paper": paper}
+    page = out / "report.html" if out else None
+    if page:
+        tables = [table for group in groups for table in tabulate(group, page=True, **more)]
+        write_page(page, systems, tables, arguments.labels)
+    if any(result.reused for result in results):
+        write(*describe_kept(results))
+    if arguments.json:
+        print_json(arguments, stdout, results, out)
+    else:
+        tables = [table for group in groups for table in tabulate(group, verbose=arguments.verbose, **more)]
+        print_tables(arguments, tables, verbose=arguments.verbose)
+    print_left_out(left_out or {})
+    asked = [result for result in results if not result.reused]
+    spent = {"calls": describe_calls(asked), "tokens": describe_cost(asked)}
+    if lines := [line for name, text in spent.items() if text for line in wrap(f"{name}: {text}", 80)]:
+        write("", *lines)
+    if page:
+        write("", page)
+    return _close(arguments, results)
+
+
+def print_left_out(left_out: Mapping[str, str]) -> None:
+    """Print which runs were not done, and why."""
+    for name, why in left_out.items():
+        write(f"{name}: not run, {one_line(why)}")
+
+
+def _close(arguments: argparse.Namespace, results: Sequence[Any]) -> int:
     """Print what stopped or failed and what may be typed next; return the exit code.
 
     A program sees no table, and so reads here what is invalid; that a judge is dead a table says too.
@@ -189,6 +230,6 @@ def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[
         write(f"verdicts that failed: {unread}; run again to ask again")
     if invalid and arguments.json:
         say(invalid[0])
-    if folder and len(results) == 1 and not stopped:
-        write(f"next: quadrag show {shlex.quote(str(folder))} --wrong")
+    if len(results) == 1 and results[0].folder and not stopped:
+        write(f"next: quadrag show {shlex.quote(str(results[0].folder))} --wrong")
     return 2 if stopped else 3 if invalid else 0

@@ -5,8 +5,6 @@ Its own script and style alone are run, by their sums; texts of data and models 
 
 import base64
 import hashlib
-import html
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -15,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from quadrag.provenance import Provenance
 from quadrag.records import write_text
 from quadrag.results.note import Level, Note
 from quadrag.results.run import PROFILES, Run, own_profile
@@ -68,7 +65,6 @@ def write_page(
         blocks=answers.pack(),
         labels=labels,
         names=columns,
-        made_up=all(result.record.whose is Provenance.SAMPLE for result in results),
     )
     write_text(path, page)
 
@@ -82,19 +78,14 @@ def render_page(
     blocks: Sequence[tuple[str, str]] = (),
     labels: str = "en",
     names: Sequence[str] = (),
-    made_up: bool = False,
 ) -> str:
     """Render a self-contained page: alarms first, then tables with charts, facts, answers.
 
-    Runs that stand side by side have these `names`. Of data that are `made_up` no chart has published values.
+    Runs that stand side by side have these `names`.
     """
     spoken = [translate_table(grid, labels) for grid in grids]
     alarms = dict.fromkeys(note for grid in spoken for note in grid.notes if note.level is Level.WARNING)
     tables = [replace(grid, notes=[note for note in grid.notes if note not in alarms]) for grid in spoken]
-    drawn = [
-        replace(grid, rows=[line for line in grid.rows if line.kind != "published"]) if made_up else grid
-        for grid in spoken
-    ]
     words = read_words(labels, names)
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
@@ -104,7 +95,7 @@ def render_page(
         .render(
             title=title,
             lead=sorted([*alarms, *(write_note(note, labels) for note in lead)], key=_rank_alarm),
-            tables=[(grid, draw_table(chart)) for grid, chart in zip(tables, drawn, strict=True)],
+            tables=[(grid, draw_table(grid)) for grid in tables],
             facts=[(translate(name, labels), translate(value, labels)) for name, value in facts],
             blocks=blocks,
             words=words,
@@ -123,18 +114,11 @@ def _rank_alarm(note: Sentence) -> int:
 def make_environment() -> "Environment":
     """Make what reads a page's template, and keeps it as it is compiled."""
     from jinja2 import Environment, FileSystemLoader
-    from markupsafe import Markup
 
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    environment.filters["code"] = lambda note: Markup(mark_code(note))
     return environment
-
-
-def mark_code(text: str) -> str:
-    """Write a text as HTML: what stands between backticks, as a command, is code."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def read_words(labels: str, names: Sequence[str] = ()) -> Mapping[str, str]:

@@ -16,7 +16,6 @@ from rag_server import RagServer
 from quadrag.chat.reply import read_answer, split_reasoning
 from quadrag.cli import main
 from quadrag.harnesses.examination import Examination
-from quadrag.reading import Unreadable
 from quadrag.records import read_jsonl
 
 PLACE = ("rgb", "noise_robustness_en")
@@ -76,11 +75,6 @@ def by_function(texts, examination):
     measure(lambda question: np.str_(texts[question.id]), *PLACE, split="noise_0", out="out")
 
 
-def by_batches(texts, examination):
-    column = pd.Series(texts, dtype=object)
-    measure(lambda questions: column[[one.id for one in questions]], *PLACE, split="noise_0", out="out", batch_size=5)
-
-
 def by_file(texts, examination):
     rows = [{"id": ident, "answer": text} for ident, text in texts.items()]
     Path("a.jsonl").write_text("\n".join(map(json.dumps, rows)))
@@ -101,20 +95,13 @@ def by_service(texts, examination):
         main(["run", *PLACE, *DATA, "--rag", server.url, "--ledger", "L", "--out", "out"])
 
 
-def by_chat_of_a_service(texts, examination):
-    rules = [Rule("reply", match=one.query, message={"content": texts[one.id]}) for one in examination.questions]
-    with ChatServer(rules=rules) as server:
-        main(["run", *PLACE, *DATA, "--rag", f"{server.url}#m", "--ledger", "L", "--out", "out"])
-
-
 def by_model(texts, examination):
     rules = [Rule("reply", match=one.query, message={"content": texts[one.id]}) for one in examination.questions]
     with ChatServer(rules=rules) as server:
         main(["run", *PLACE, *DATA, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "out"])
 
 
-ROUTES = [by_function, by_batches, by_file, by_log_of_lm_eval, by_service, by_model]
-ROUTES += [by_chat_of_a_service]
+ROUTES = [by_function, by_file, by_log_of_lm_eval, by_service, by_model]
 
 
 @pytest.mark.parametrize("cases", [PARTED, WHOLE, CUT], ids=["parted", "whole", "cut"])
@@ -185,12 +172,6 @@ def test_nothing_is_no_answer_and_an_empty_text_is_one(content, more, read):
     assert found == read and type(found.text) in (str, type(None))
     if found.state == "ok":
         assert read_answer(found.text, found.reasoning) == found
-
-
-@pytest.mark.parametrize("content", [7, 0.5, True, b"a", ["a"], {"text": "a"}, np.array(["a", "b"]), pd.Series(["a"])])
-def test_what_is_no_text_is_named(content):
-    with pytest.raises(Unreadable, match=type(content).__name__):
-        read_answer(content)
 
 
 _PARTS = ["<think>", "</think>", "<thinking >", "</THINKING>", "[THINK]", "[/THINK]", "<|channel|>analysis<|message|>"]

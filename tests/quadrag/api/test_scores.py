@@ -3,7 +3,6 @@
 import copy
 import json
 import pickle
-from math import isnan
 from pathlib import Path
 
 import numpy as np
@@ -73,12 +72,6 @@ def test_scores_and_differences_are_computed_with_and_taken_by_numpy():
     assert pandas.Series([mine, other]).mean() == 0.875 and json.dumps([mine.value]) == "[0.75]"
 
 
-def test_a_score_without_a_value_is_nan_with_the_reason():
-    lacking = measure(first, "c", "crag", "task_1_2", limit=2)["truthfulness"]
-    assert isnan(lacking) and lacking.value is None and lacking.interval is None
-    assert lacking.reason == "no judge" and isnan(lacking + 1) and "no judge" in str(lacking)
-
-
 @pytest.mark.parametrize(
     ("place", "key", "line"),
     [
@@ -133,17 +126,6 @@ def test_a_row_holds_a_question_of_a_run():
     assert list(frame)[-3:] == ["unscored", "sample", "config"] and len(frame) == 8
     assert frame["rouge_l"].mean() == pytest.approx(found["rouge_l"].value)
     assert list(found.to_pandas(texts=False)) == [name for name in frame if name not in ("query", "answer", "gold")]
-
-
-def test_columns_have_one_order_and_one_type_whatever_failed():
-    asked = iter(range(12))
-    fine, broken = measure(first, "fine"), measure(lambda question: None if next(asked) else "x", "broken")
-    for by in ("question", "metric"):
-        one, other = fine.to_pandas(by=by), broken.to_pandas(by=by)
-        assert list(one) == list(other)
-        numbers = [name for name in one if name.startswith("accuracy") or name in ("value", "low", "high")]
-        assert {str(frame[name].dtype) for frame in (one, other) for name in numbers} == {"float64"}
-    assert fine.to_pandas()["unscored"].tolist() == [None] * 12
 
 
 def test_a_run_is_read_back():

@@ -1,7 +1,6 @@
 """What is shown of results: as the command prints it, in two languages, on any stream, as a page and in a notebook."""
 
 import codecs
-import csv
 import io
 import os
 import re
@@ -109,19 +108,6 @@ def test_what_a_stream_shows_stays_and_lines_stay_lines(encoding, text, shown):
     stream = Narrow(encoding)
     write(text, file=stream)
     assert stream.read() == f"{shown}\n"
-
-
-def test_frames_and_pages_hold_texts_alone(runs, tmp_path):
-    both, three = quadrag.compare(*runs[:2]), quadrag.compare(*runs)
-    frames = [runs[0].to_pandas(), runs[0].to_pandas(by="metric"), both.to_pandas(), three.to_pandas()]
-    for at, frame in enumerate(frames):
-        frame.to_csv(tmp_path / f"{at}.csv")
-        frame.to_json(tmp_path / f"{at}.json")
-    with Path(tmp_path / "0.csv").open(encoding="utf-8", newline="") as text:
-        assert {row["answer"].partition(" ")[2][:1] for row in csv.DictReader(text)} == {"\ufffd"}
-    for text in (repr(runs[0]), repr(both), runs[0]._repr_html_(), both._repr_html_(), three._repr_html_()):
-        assert text.encode()
-    assert runs[0].report(tmp_path / "page.html").read_text(encoding="utf-8").count("巴黎")
 
 
 def test_what_python_shows_is_what_the_commands_print(capsys):

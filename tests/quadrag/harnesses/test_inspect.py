@@ -17,7 +17,6 @@ from specs import spec_of
 from quadrag import catalogue
 from quadrag.benchmark import load
 from quadrag.cli import main
-from quadrag.errors import QuadragError
 from quadrag.loading import load_questions
 from quadrag.metric_record import show_key
 from quadrag.records import read_jsonl
@@ -259,17 +258,3 @@ def test_a_command_is_refused_before_any_model_is_asked(inspect, name, settings,
     assert done.code != 0
     assert error in " ".join(done.text.split()) and "Traceback" not in done.text
     assert done.bodies == []
-
-
-def test_logs_of_other_tasks_and_broken_ones_are_refused(tmp_path):
-    from inspect_ai import Task as InspectTask
-    from inspect_ai import eval as inspect_eval
-    from inspect_ai.dataset import Sample
-
-    task = InspectTask(dataset=[Sample(input="?", id="1")])
-    (log,) = inspect_eval(task, model="mockllm/model", log_dir=str(tmp_path), display="none")
-    with pytest.raises(QuadragError, match="sample 1 is of no quadrag task"):
-        list(read_inspect_log(Path(log.location.removeprefix("file://"))))
-    (tmp_path / "a.eval").write_bytes(b"no log")
-    with pytest.raises(QuadragError, match=r"cannot read .*a\.eval \(.*\); expected a log of Inspect"):
-        list(read_inspect_log(tmp_path / "a.eval"))

@@ -10,11 +10,11 @@ from compared_runs import RGB_SPLITS, ask, fail, graded, lose, run, run_splits, 
 
 import quadrag
 from quadrag.errors import GateFailed, QuadragError
-from quadrag.judges.certificate import discredit
 from quadrag.reporting.comparison import check_gate, tabulate_comparison
 from quadrag.reporting.names import name_runs
 from quadrag.reporting.tables import merge_runs
-from quadrag.results.compare import Difference, Reason, compare, find_doubt, list_gains
+from quadrag.results.certificates import discredit
+from quadrag.results.compare import Difference, Reason, compare, list_gains
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 from quadrag.stats import Interval
@@ -64,22 +64,6 @@ def test_the_paired_difference_worked_by_hand() -> None:
 def test_each_verdict(first: Any, second: Any, metric: str, key: str, wanted: Any) -> None:
     found = differences(*(run(values, metric=metric, key=key) for values in (first, second)))[f"test/{key}"]
     assert (found.reason or (found.n and round(100 * (found.delta or 0), 1), found.verdict)) == wanted
-
-
-def test_holms_rule_counts_what_mirrors_once_and_neither_ties_nor_lengths() -> None:
-    wrong = [-1] * 20
-
-    def times(first: Run, *others: Run) -> set[int]:
-        return {round(one.decisive / one.p) for one in compare(first, others).differences if one.n}
-
-    assert times(graded(wrong), graded([1] * 6 + wrong[6:])) == {1}, "one question asked thrice"
-    assert max(times(graded(wrong), graded([1] * 6 + [0] * 6 + wrong[12:]))) == 3
-    assert times(graded(wrong), graded([1] * 6 + wrong[6:]), graded([-1] * 13 + [1] * 7)) == {1, 2}
-    low = np.linspace(0.1, 0.6, 40)
-    both = [together(run(low + gain), run(gain * (100 + np.arange(40)), key="length")) for gain in (0.0, 0.1)]
-    found = differences(*both)
-    assert {label: one.verdict for label, one in found.items()} == {"test/rouge_l": "better", "test/length": ""}
-    assert found["test/length"].p_holm is None and found["test/rouge_l"].p_holm == found["test/rouge_l"].p
 
 
 def test_over_all_splits_a_question_counts_once() -> None:
@@ -210,27 +194,6 @@ def test_verdicts_that_do_not_tell_which_answers_are_better(second: Run, why: Re
     assert found["test/precision"].reason == why and bool(found["test/precision"].n) == (why is None)
     same = second.items == judged(0.1).items
     assert found["test/rouge_l"].verdict == ("all equal" if same else "better")
-
-
-def odd(code: str, key: str) -> dict[str, Any]:
-    params = {"judge": "j", "count": 40, "few": False, "verdicts": {key: 1.0}, "keys": [key]}
-    return {"code": code, "params": params | {"score": key, "doubt": "refused", "verdict": 0.0, "n": 39, "of": 40}}
-
-
-def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
-    constant, other = judged(0.9, "B"), judged(0.1)
-    constant.record.notes = [odd("judge_constant", JUDGED)]
-    assert find_doubt(other, constant, JUDGED) is find_doubt(constant, constant, JUDGED) is Reason.JUDGE_CONSTANT
-    other.items[0][JUDGED] = {"official": 0.9}
-    assert find_doubt(other, constant, JUDGED) is None, "a judge that says more than one thing may be right each time"
-    other.items[0][JUDGED]["ruled"] = ["official"]
-    assert find_doubt(other, constant, JUDGED), "a rule said so"
-    constant.record.notes = [odd("judge_constant", "error_detection.error_detection_judged")]
-    assert find_doubt(constant, constant, "error_detection.error_correction"), "what there is to correct it said"
-    assert find_doubt(constant, constant, "error_detection.error_detection") is None, "that is by a phrase"
-    doubtful = judged(0.9, "C")
-    doubtful.record.notes = [odd("judge_doubtful", JUDGED)]
-    assert find_doubt(judged(0.1), doubtful, JUDGED) is Reason.JUDGE_DOUBTFUL
 
 
 def test_what_was_discredited_is_marked() -> None:

@@ -93,23 +93,6 @@ def test_terminal_python_and_page_go_by_one_metric(cli, capsys):
     assert [(before[0], after[0]) for before, after in changed] == [("0.0", "100.0")] * 2, "in percent"
 
 
-@pytest.mark.parametrize(
-    "typed",
-    [
-        ("a", "--worse"),
-        ("a", "b", "--wrong"),
-        ("a", "b", "--worse", "--metric", "beauty"),
-        ("a", "b", "--worse", "--split", "noise"),
-        ("a", "--id", "nobody"),
-        ("a", "--wrong", "--metric", "beauty"),
-        ("a", ".", "--worse"),
-    ],
-)
-def test_what_cannot_be_shown_is_one_line(two, cli, typed):
-    ran = cli("show", *typed)
-    assert (ran.code, ran.out) == (2, "") and ran.err.startswith("quadrag: ") and ran.err.count("\n") == 1
-
-
 def measure_failing(name: str, failed: tuple[str, ...] = (), **more: Any) -> Any:
     """A run in which all passages are the answer; the function raises at the questions of these ids."""
 

@@ -128,23 +128,6 @@ def test_what_the_user_changed_is_named_for_programs(run, given, changed):
     assert {(row["recipe"], row["retriever"]) for row in found["rows"]} == {(ZH, "none"), (ZH, "own")}
 
 
-def test_of_a_sweep_each_row_is_marked_with_ours_right_under_it(run):
-    run("rgb-table1-vicuna-7b-v1.3", out="v")
-    printed = tabulate_paper("rgb", read_as_whole(run.folder / "v"))[0].rows
-    labels = [one.label.rstrip("<") for one in printed if one.kind == "published"]
-    results = []
-    for label in labels:
-        for other in read_as_whole(run.folder / "v"):
-            change_system(other, model=label)
-            change_replica(other, row=label, model=label, recipe=f"rgb-table1-{label}")
-            results.append(other)
-    assert marked(results) == [f"{label}<" for label in labels]
-    lines = [one for one in tabulate_paper("rgb", results)[0].rows if not one.label.startswith("  ")]
-    assert [one.kind for one in lines] == ["published", "ours"] * len(labels)
-    results[0].items.pop()
-    assert [one for one in marked(results) if one.endswith("~")] == ["chatgpt~"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_setting_has_a_source_and_what_the_recipe_says_stands_beside_it(recipe):

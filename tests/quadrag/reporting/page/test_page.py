@@ -16,10 +16,8 @@ from chat_server import ChatServer, asked_of
 from compared_runs import lose
 from exported import copy_as_authors
 
-import quadrag
 from quadrag.reporting.page.answers import collect_answers
 from quadrag.reporting.page.page import read_words, render_page, write_page
-from quadrag.reporting.questions import spell_gold
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.run.finished import read_runs
@@ -152,21 +150,6 @@ def test_alarms_stand_above_all_once_the_loudest_first():
     assert page.count("INVALID, a: gone.") == page.count("PARTIAL: odd.") == 1
 
 
-def test_the_page_of_a_folder_of_systems_names_the_folder_of_each_answer(cli):
-    config = ("rgb", "information_integration_zh")
-    for count in (1, 2, 5):
-
-        def join(question, count=count):
-            return " ".join(passage.text for passage in question.passages[:count])
-
-        quadrag.evaluate(*config, join, split="noise_40", data_dir="sample", name=f"of {count}", out=f"many/of_{count}")
-    assert cli("report", "many", "--html", "many.html").code == 0
-    items = unpack(Path("many.html").read_text(encoding="utf-8"), "index")["items"]
-    assert Counter(item["groups"]["run"] for item in items) == {"of_1": 12, "of_2": 12, "of_5": 12}
-    beside = collect("many/of_1").index["items"] + collect("many/of_1", "many/of_2").index["items"]
-    assert all("run" not in item["groups"] for item in beside)
-
-
 def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, tmp_path):
     for name in ("a", "b"):
         shutil.copytree(campaign / "noise_robustness_en", tmp_path / name)
@@ -211,12 +194,6 @@ def test_without_the_data_a_page_has_its_tables_and_says_why(campaign, cli, tmp_
     assert cli("report", "a", "--html", "page.html").code == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert "Single answers are not shown: " in page and "<table" in page and 'id="index"' not in page
-
-
-def test_references_of_every_shape_are_texts():
-    assert spell_gold("a") == ["a"] and spell_gold(None) == [] == spell_gold([])
-    assert spell_gold(["a", "b", "a"]) == ["a / b"] and spell_gold([["a", "b"], ["c"]]) == ["a / b", "c"]
-    assert spell_gold({"answer": "a", "wrong": ["b", 2]}) == ["answer: a", "wrong: b / 2"]
 
 
 def test_the_judges_words_stand_at_every_answer(cli):
