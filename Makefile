@@ -24,7 +24,7 @@ CL100K := llama-index-core==0.14.25
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test tests slow soak test-datasets3 test-serve test-harness wheel lint cards docs release dev bench clean
+.PHONY: demo test tests test-alone slow soak test-datasets3 test-serve test-harness wheel lint cards docs release dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
@@ -36,6 +36,16 @@ test: .venv-test/.ready wheel
 
 tests: .venv-test/.ready
 	$(PYTEST) $(AT_ONCE)
+
+# The engine's tests where none of the four benchmarks is installed, and one of somebody else's is.
+test-alone: .venv-test/.ready wheel
+	rm -rf .alone && mkdir -p .alone/foreign
+	.venv/bin/python -m zipfile -e dist/*.whl .alone
+	rm -rf $(addprefix .alone/quadrag/, baselines/*/ hub_cards/*.md $(addprefix datasets_scripts/, $(notdir $(wildcard datasets_scripts/[a-z]*))))
+	sed -i '/quadrag.benchmarks/,$$d' .alone/*.dist-info/entry_points.txt
+	cp -r tests/foreign .alone
+	$(call install,.venv-test) --no-deps --target .alone .alone/foreign
+	PYTHONPATH=$(CURDIR)/.alone $(PYTEST) $(AT_ONCE) tests/quadrag
 
 # The long form of the tests marked `slow`, and many more draws for those by Hypothesis.
 slow: .venv-test/.ready wheel
@@ -154,4 +164,4 @@ endif
 	touch $@
 
 clean:
-	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-harness .venv-docs build dist site *.egg-info
+	rm -rf .alone .venv .venv-test .venv-datasets3 .venv-serve .venv-harness .venv-docs build dist site *.egg-info

@@ -1,9 +1,8 @@
 """Calls per second of `quadrag.chat.client.ChatClient` beside its peers, on one local server process.
 
 Peers: the bare `huggingface_hub.AsyncInferenceClient` under a semaphore, as its documentation shows it; the `openai`
-client the same way, where installed; a loop that asks one call after the other. The server only sleeps and echoes, so
-the numbers are the clients' own cost. Rounds are interleaved and medians are shown; the ledger is on for quadrag
-alone. A replay asks no server, so it is timed by the processor and has no ratio. It does not measure a model.
+client the same way, where installed. The server only sleeps and echoes, so the numbers are the clients' own cost.
+Rounds are interleaved and medians are shown; the ledger is on for quadrag alone. It does not measure a model.
 
     python benchmarks/chat_throughput.py --calls 5000 --concurrency 64 --latency 0.2 0.05
 """
@@ -31,7 +30,6 @@ from quadrag.chat.ledger import Ledger
 
 Chats = list[list[dict[str, str]]]
 PARAMETERS = {"temperature": 0.0, "max_tokens": 64}
-REPLAY = "quadrag, replay (processor)"
 
 
 def quadrag(url: str, chats: Chats, concurrency: int, ledger: Path) -> float:
@@ -45,17 +43,6 @@ def quadrag(url: str, chats: Chats, concurrency: int, ledger: Path) -> float:
         seconds = time.perf_counter() - started
     assert all(isinstance(reply, str) for reply in replies), replies[:3]
     return seconds
-
-
-def replay(url: str, chats: Chats, ledger: Path) -> float:
-    """Return the seconds of processor time that a replay of the same calls takes, which waits for nothing.
-
-    It is over in a tenth of a second: by the clock, another process on the machine halves the rate.
-    """
-    with Ledger(ledger) as book, ChatClient(url + "#m", ledger=book, replay=True, parameters=PARAMETERS) as client:
-        started = time.process_time()
-        client(chats)
-        return time.process_time() - started
 
 
 def bare(url: str, chats: Chats, concurrency: int) -> float:
@@ -94,24 +81,12 @@ def _together(client: Any, ask: Callable[..., Any], chats: Chats, concurrency: i
     return asyncio.run(run())
 
 
-def sequential(url: str, chats: Chats) -> float:
-    """Return the seconds that one call after the other takes."""
-    from huggingface_hub import InferenceClient
-
-    client = InferenceClient(base_url=url, api_key="none")
-    started = time.perf_counter()
-    for messages in chats:
-        client.chat_completion(messages, model="m", **PARAMETERS)
-    return time.perf_counter() - started
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=5000)
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--latency", type=float, nargs="+", default=[0.2, 0.05], help="seconds")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--sequential-calls", type=int, default=50, help="the loop's calls; its rate is extrapolated")
     options = parser.parse_args()
     for name in ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN", "HF_HUB_OFFLINE"):
         os.environ.pop(name, None)
@@ -131,26 +106,22 @@ def main() -> None:
         for latency in options.latency:
             rates: dict[str, list[float]] = {}
 
-            def note(name: str, calls: int, seconds: float, rates: dict[str, list[float]] = rates) -> None:
-                rates.setdefault(name, []).append(calls / seconds)
+            def note(name: str, seconds: float, rates: dict[str, list[float]] = rates) -> None:
+                rates.setdefault(name, []).append(len(chats) / seconds)
 
             with server_process("--latency", str(latency)) as url:
-                few = chats[: options.sequential_calls]
                 width = options.concurrency
                 for round_ in range(options.rounds):
                     ledger = Path(folder) / f"{latency}-{round_}.sqlite"
-                    note("AsyncInferenceClient, bare", len(chats), bare(url, chats, width))
-                    note("quadrag", len(chats), quadrag(url, chats, width, ledger))
+                    note("AsyncInferenceClient, bare", bare(url, chats, width))
+                    note("quadrag", quadrag(url, chats, width, ledger))
                     if has_openai:
-                        note("openai", len(chats), openai(url, chats, width))
-                    note(f"sequential ({len(few)}, extrap.)", len(few), sequential(url, few))
-                    note(REPLAY, len(chats), replay(url, chats, ledger))
+                        note("openai", openai(url, chats, width))
             reference = statistics.median(rates["AsyncInferenceClient, bare"])
             for name, found in rates.items():
                 median = statistics.median(found)
                 each = " ".join(f"{rate:.0f}" for rate in found)
-                ratio = "" if name == REPLAY else f"{median / reference:.2f}"
-                print(f"{latency * 1000:>6.0f}ms  {name:<28}{median:>9.0f}{ratio:>9}   {each}")
+                print(f"{latency * 1000:>6.0f}ms  {name:<28}{median:>9.0f}{median / reference:>9.2f}   {each}")
 
 
 if __name__ == "__main__":

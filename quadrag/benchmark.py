@@ -171,7 +171,6 @@ class JudgePreset(NamedTuple):
     model: str
     parameters: Mapping[str, Any]
     source: str
-    role: int | None = None  # the only place at which it may be named
 
 
 class Finder(Protocol):
@@ -206,88 +205,67 @@ class Gold(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """All of a benchmark that is not data.
+    """All of a benchmark that is not data."""
 
-    Attributes:
-        name: that of its folder and of its dataset script.
-        paper: where it was published.
-        sample: a line on the bundled sample.
-        retrievers: what may find passages, by name; the first is the default, that of the paper's tables where it can.
-        temperature: of the paper's runs, else of its released code.
-        questions: yields the questions of a split, from a builder, the split and the options.
-        messages: builds the chat messages of a question from its passages, the prompts and the retriever.
-        metrics: returns the metrics of a config under some conditions.
-        paper_runs: returns every (config, retriever) that the paper's tables need, on the original data where it is
-            told so and there are two versions; a retriever of None is the user's choice.
-        parse: returns what is scored of a model's reply, by config; the whole of it.
-        matchable_answers: returns, of accepted answers, those that a passage may hold; all of them.
-        read_result: returns a line of answers (``id``, ``answer``, maybe ``split`` and ``query``), made of one that the
-            authors' own code wrote, and of its config; None of anything else.
-        keywords: returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
-        strata: returns the strata of questions for weighted means, by their keys; none where nothing is weighed.
-        finder: returns what finds the passages of a `RunSpec`; None where questions or a corpus bring them. Raises
-            QuadragError where something that it needs cannot be had.
-        asks_entities: whether it asks a model for the entities of the questions of a `RunSpec`.
-        scripted: makes what names them for the bundled sample, without a network, for the demo.
-        retrieval: settings of a search.
-        default_split: None for all of a config's.
-        corpus: None where nothing is searched.
-        corpus_options: the options that put documents into the corpus which that of the printed rows lacks.
-        options: the baseline's own.
-        option_help: a line on these and on the dataset script's.
-        headlines: the keys that a summary begins with, the most telling first; of one with a cut (``recall@k``) the
-            deepest. All keys in the metrics' order when empty.
-        macro: groupings over whose groups an unweighted mean is taken too.
-        parts: configs that hold questions and are part of another one, which the paper runs.
-        default_context: the retriever whose passages come with the questions.
-        handed_over: the retriever that leaves whole pages to what answers, for systems that want them.
-        pages: configs whose rows hold web pages.
-        records: yields the pages of questions in the form in which such a system is handed them.
-        gold: where rows hold the gold documents of a question.
-        judges: the paper's, by the names that ``--judge NAME=URL`` takes.
-        script: its dataset loading script, with ``sample/`` beside it; that of its name in ``datasets_scripts``.
-        card: its card for the Hub; that of its name in ``hub_cards``.
-        metric_folder: a folder with metrics of its own, each in a folder like those of ``metrics``.
-        commands: commands of its own: by name the module, which is like those of `quadrag.commands`.
-    """
-
-    name: str
-    paper: str
-    sample: str
+    name: str  # that of its folder and of its dataset script
+    paper: str  # where it was published
+    sample: str  # a line on the bundled sample
+    # what may find passages, by name; the first is the default, that of the paper's tables where it can.
     retrievers: Mapping[str, RetrieverSpec]
-    temperature: float
+    temperature: float  # of the paper's runs, else of its released code
+    # yields the questions of a split, from a builder, the split and the options.
     questions: Callable[[Any, str, Mapping[str, Any]], Iterator[Question]]
+    # builds the chat messages of a question from its passages, the prompts and the retriever.
     messages: Callable[[Question, Sequence[Passage], Prompts, str], list[Message]]
-    metrics: Callable[[str, Conditions], list[MetricUse]]
+    metrics: Callable[[str, Conditions], list[MetricUse]]  # returns the metrics of a config under some conditions
+    # returns every (config, retriever) that the paper's tables need, on the original data where it is told so and there
+    # are two versions; a retriever of None is the user's choice.
     paper_runs: Callable[[bool], list[tuple[str, str | None]]]
+    # returns what is scored of a model's reply, by config; the whole of it.
     parse: Callable[[str, str], Any] = lambda config, text: text
+    # returns, of accepted answers, those that a passage may hold; all of them.
     matchable_answers: Callable[[Any], Any] = lambda references: references
+    # returns a line of answers (``id``, ``answer``, maybe ``split`` and ``query``), made of one that the authors' own
+    # code wrote, and of its config; None of anything else.
     read_result: Callable[[Mapping[str, Any], str], dict[str, Any] | None] = lambda row, config: None
+    # returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
     keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = (
         lambda metric, questions, conditions: {}
     )
+    # returns the strata of questions for weighted means, by their keys; none where nothing is weighed.
     strata: Callable[[Sequence[Question], Conditions], Mapping[Key, Stratum]] = lambda questions, conditions: {}
+    # returns what finds the passages of a `RunSpec`; None where questions or a corpus bring them. Raises QuadragError
+    # where something that it needs cannot be had.
     finder: Callable[[Any], Finder | None] = lambda spec: None
+    # whether it asks a model for the entities of the questions of a `RunSpec`.
     asks_entities: Callable[[Any], bool] = lambda spec: False
+    # makes what names them for the bundled sample, without a network, for the demo.
     scripted: Callable[[], Any] | None = None
-    retrieval: Retrieval = field(default_factory=Retrieval)
-    default_split: str | None = None
-    corpus: CorpusSpec | None = None
+    retrieval: Retrieval = field(default_factory=Retrieval)  # settings of a search
+    default_split: str | None = None  # None for all of a config's
+    corpus: CorpusSpec | None = None  # None where nothing is searched
+    # the options that put documents into the corpus which that of the printed rows lacks.
     corpus_options: tuple[str, ...] = ()
-    options: Mapping[str, OptionSpec] = field(default_factory=dict)
-    option_help: str = ""
+    options: Mapping[str, OptionSpec] = field(default_factory=dict)  # the baseline's own
+    option_help: str = ""  # a line on these and on the dataset script's
+    # the keys that a summary begins with, the most telling first; of one with a cut (``recall@k``) the deepest. All
+    # keys in the metrics' order when empty.
     headlines: tuple[str, ...] = ()
-    macro: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
-    default_context: str | None = None
-    handed_over: str | None = None
-    pages: tuple[str, ...] = ()
+    macro: tuple[str, ...] = ()  # groupings over whose groups an unweighted mean is taken too
+    parts: tuple[str, ...] = ()  # configs that hold questions and are part of another one, which the paper runs
+    default_context: str | None = None  # the retriever whose passages come with the questions
+    handed_over: str | None = None  # the retriever that leaves whole pages to what answers, for systems that want them
+    pages: tuple[str, ...] = ()  # configs whose rows hold web pages
+    # yields the pages of questions in the form in which such a system is handed them.
     records: Callable[[Any, Sequence[Question]], Iterator[dict[str, Any]]] | None = None
-    gold: Gold | None = None
+    gold: Gold | None = None  # where rows hold the gold documents of a question
+    # the paper's, by the names that ``--judge NAME=URL`` takes.
     judges: Mapping[str, JudgePreset] = field(default_factory=dict)
+    # its dataset loading script, with ``sample/`` beside it; that of its name in ``datasets_scripts``.
     script: Path | None = None
-    card: Path | None = None
-    metric_folder: Path | None = None
+    card: Path | None = None  # its card for the Hub; that of its name in ``hub_cards``
+    metric_folder: Path | None = None  # a folder with metrics of its own, each in a folder like those of ``metrics``
+    # commands of its own: by name the module, which is like those of `quadrag.commands`.
     commands: Mapping[str, str] = field(default_factory=dict)
 
     @property

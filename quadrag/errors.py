@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from quadrag.gone import instead
-
 _Value = TypeVar("_Value")
 
 # What a terminal obeys or a reader does not see: colours and the like, control characters, turns of direction, joints.
@@ -20,6 +18,26 @@ _UNSEEN = re.compile(
 )
 
 NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)  # numbers of an OSError: no more files or connections can be opened
+
+
+# What few need is no option, but a field of a spec.
+_FIELDS: dict[str, str] = {
+    "--api": "system: {api: completions, template: T}",
+    "--template": "system: {api: completions, template: T}",
+    "--top-p": "system: {sampling: {top_p: P}}",
+    "--sampling-top-k": "system: {sampling: {top_k: N}}",
+    "--repetition-penalty": "system: {sampling: {repetition_penalty: X}}",
+    "--stop": "system: {sampling: {stop: [TEXT]}}",
+    "--chunk-overlap": "retrieval: {chunk_overlap: P}",
+    "--chunk-tokenizer": "retrieval: {chunk_tokenizer: T}",
+    "--chunk-source": "retrieval: {chunk_source: files}",
+    "--instruction": "retrieval: {instruction: both}",
+    "--reranker": "retrieval: {reranker: M}",
+    "--entity-name": "entity_model: {name: NAME}",
+    "--judge-name": "judges: [{name: NAME}]",
+    "--judge-max-tokens": "judges: [{sampling: {max_tokens: N}}]",
+    "--max-reply-bytes": "calls: {max_reply_bytes: N}",
+}
 
 
 class UnknownScore(KeyError):
@@ -57,8 +75,8 @@ def tell_extra(name: str) -> str:
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
     """Return the error for a name that is not among the known ones, nearest first; `kind` is the noun, ``"config"``."""
-    if remedy := instead(str(name)):
-        return QuadragError(f"{name} is gone; {remedy}")
+    if field := _FIELDS.get(f"--{str(name).lstrip('-').replace('_', '-')}"):
+        return QuadragError(f"{name} is a field of a spec; in a file of --spec: {field}")
     names = list(known)
     if near := difflib.get_close_matches(str(name), names, n=3, cutoff=0.4):
         return QuadragError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from quadrag import catalogue
 from quadrag.benchmark import Benchmark, load
 from quadrag.data.authors import know_rows
-from quadrag.data.builders import check_split, fingerprint, open_builder, options_of, rows, splits
+from quadrag.data.builders import fingerprint, open_builder, options_of, rows, splits
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.provenance import Source, join
 from quadrag.records import Question
@@ -68,7 +68,7 @@ def load_questions(spec: RunSpec, benchmark: Benchmark) -> tuple[list[Question],
     split = spec.split or benchmark.default_split
     options = script_options(spec, benchmark)
     builder, source = open_builder(spec.benchmark, spec.config, spec.data_dir, options, split)
-    chosen = [check_split(builder, split)] if split else splits(builder)
+    chosen = [split] if split else splits(builder)
     questions: list[Question] = []
     known: list[Source] = []
     for name in chosen:
@@ -106,7 +106,7 @@ def load_rows(
         source = load_questions(
             RunSpec(benchmark=benchmark, config=config, split=split, data_dir=data_dir, options=dict(options)), record
         )[1]
-    return rows(builder, check_split(builder, split)), source, builder.counts.get(split)
+    return rows(builder, split), source, builder.counts.get(split)
 
 
 def open_whole_corpus(benchmark: Benchmark, data_dir: str | None, options: Mapping[str, Any]) -> Corpus:

@@ -17,7 +17,6 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from quadrag.errors import NotReady, QuadragError, one_line, tell_extra
-from quadrag.gone import instead
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")
@@ -70,8 +69,7 @@ def use(on: str | None) -> Iterator[None]:
         return
     is_ray = on == "ray" or on.startswith("ray://")
     if not is_ray and not re.fullmatch(r"[1-9]\d{0,3}", on):
-        expected = instead(f"--on {on}") or "expected processes, ray or ray://HOST"
-        raise QuadragError(f"--on {on!r} is no place; {expected}")
+        raise QuadragError(f"--on {on!r} is no place; expected processes, ray or ray://HOST")
     with _ray(on) if is_ray else _processes(int(on)) as place:
         token = _place.set(place)
         try:

@@ -27,32 +27,22 @@ _Part = TypeVar("_Part", bound=Part)
 
 
 class Retrieval(Part):
-    """How passages are found in a corpus; a run's spec has those settings that its retriever uses.
+    """How passages are found in a corpus; a run's spec has those settings that its retriever uses."""
 
-    Attributes:
-        tokenizer: terms of BM25: ``unigram``, ``jieba`` or ``rjieba``.
-        chunk_size: characters, or tokens of `chunk_tokenizer`.
-        chunk_overlap: percent of the chunk.
-        chunk_tokenizer: a tokenizer's file, folder or name, or ``cl100k_base``; None counts characters.
-        chunk_source: what is cut: ``documents``, or whole ``files``, as CRUD-RAG's authors have it.
-        embedding: preset, name or folder of a sentence-transformers model.
-        instruction: where the embedding's instruction stands: before ``queries``, or before passages too (``both``).
-        reranker: the same of a cross-encoder.
-        index: None for exact search, or ``faiss``, ``milvus:URI``.
-        top_k: passages shown.
-        trust: the models whose own code may run. No setting: the user alone says it, of this run.
-    """
-
-    tokenizer: Text = "unigram"
-    chunk_size: Count = 128
-    chunk_overlap: Annotated[int, Field(strict=True, ge=0, le=90)] = 0
+    tokenizer: Text = "unigram"  # terms of BM25: ``unigram``, ``jieba`` or ``rjieba``
+    chunk_size: Count = 128  # characters, or tokens of `chunk_tokenizer`
+    chunk_overlap: Annotated[int, Field(strict=True, ge=0, le=90)] = 0  # percent of the chunk
+    # a tokenizer's file, folder or name, or ``cl100k_base``; None counts characters.
     chunk_tokenizer: Text | None = None
+    # what is cut: ``documents``, or whole ``files``, as CRUD-RAG's authors have it.
     chunk_source: Literal["documents", "files"] = "documents"
-    embedding: Text = "bge-base"
+    embedding: Text = "bge-base"  # preset, name or folder of a sentence-transformers model
+    # where the embedding's instruction stands: before ``queries``, or before passages too (``both``).
     instruction: Literal["queries", "both"] = "queries"
-    reranker: Text = "bge-rank"
-    index: Text | None = None
-    top_k: Count = 8
+    reranker: Text = "bge-rank"  # the same of a cross-encoder
+    index: Text | None = None  # None for exact search, or ``faiss``, ``milvus:URI``
+    top_k: Count = 8  # passages shown
+    # the models whose own code may run. No setting: the user alone says it, of this run.
     trust: Annotated[Trust, Field(exclude=True)] = Trust()
 
     def changed(self, **settings: Any) -> Retrieval:
@@ -65,17 +55,12 @@ SETTINGS = tuple(name for name in Retrieval.model_fields if name != "trust")
 
 @dataclass(frozen=True, slots=True)
 class RetrieverSpec:
-    """What a benchmark says of one of its retrievers.
+    """What a benchmark says of one of its retrievers."""
 
-    Attributes:
-        settings: the fields of `Retrieval` that it uses.
-        place: where its `Retriever` is, ``MODULE:CLASS``, which searches the benchmark's corpus; "" where it has none.
-        help: a word on it for the command line; "" where the name says enough.
-    """
-
-    settings: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()  # the fields of `Retrieval` that it uses
+    # where its `Retriever` is, ``MODULE:CLASS``, which searches the benchmark's corpus; "" where it has none.
     place: str = ""
-    help: str = ""
+    help: str = ""  # a word on it for the command line; "" where the name says enough
 
     @property
     def searches(self) -> bool:

@@ -79,16 +79,6 @@ class Answer:
         """Config, split and id of the question answered."""
         return (self.config, self.split, self.id)
 
-    @property
-    def is_cut(self) -> bool:
-        """Whether the reply was cut by length, before the answer began or within it."""
-        return self.state == "truncated" or self.finish_reason == "length"
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the reply has come and has no text."""
-        return self.answer is not None and not self.answer.strip()
-
 
 def dumps(value: Any) -> str:
     """Serialise to one line of JSON: UTF-8 text kept, keys in their order, no NaN.

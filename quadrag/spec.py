@@ -47,28 +47,19 @@ class Sampling(Part):
 
 
 class Chat(Part):
-    """A chat model, or the extractive baseline, or a model file of the CRAG challenge.
+    """A chat model, or the extractive baseline, or a model file of the CRAG challenge."""
 
-    Attributes:
-        llm: ``http(s)://HOST:PORT/v1``, ``provider:MODEL``, ``local:MODEL``, ``extractive`` or
-            ``challenge:FILE.py#Class``.
-        model: the one to ask of a server, also typed behind its address, ``http://HOST:PORT/v1#MODEL``; its only one
-            when None.
-        name: what it is called in tables, in the ledger and in the run's identity, wherever it is served and whatever
-            its server calls it; by its model and address when None.
-        sampling: how it draws.
-        api: how a server is asked.
-        template: what makes a prompt of a chat for completions: ``plain``, ``vicuna`` and the like.
-        batch_size: of `local:`, how many chats are answered at once.
-    """
-
+    # ``http(s)://HOST:PORT/v1``, ``provider:MODEL``, ``local:MODEL``, ``extractive`` or ``challenge:FILE.py#Class``.
     llm: Text = EXTRACTIVE
+    # the one to ask of a server, also typed behind its address, ``http://HOST:PORT/v1#MODEL``; its only one when None.
     model: Text | None = None
+    # what it is called in tables, in the ledger and in the run's identity, wherever it is served and whatever its
+    # server calls it; by its model and address when None.
     name: Text | None = None
-    sampling: Sampling = Sampling()
-    api: Literal["chat", "completions"] = "chat"
-    template: Text | None = None
-    batch_size: Count | None = None
+    sampling: Sampling = Sampling()  # how it draws
+    api: Literal["chat", "completions"] = "chat"  # how a server is asked
+    template: Text | None = None  # what makes a prompt of a chat for completions: ``plain``, ``vicuna`` and the like
+    batch_size: Count | None = None  # of `local:`, how many chats are answered at once
 
     @model_validator(mode="before")
     @classmethod
@@ -115,15 +106,10 @@ class Judge(Chat):
 
 
 class Service(Part):
-    """A RAG service of the user's own, which finds passages and answers.
+    """A RAG service of the user's own, which finds passages and answers."""
 
-    Attributes:
-        rag: ``http://HOST:PORT/PATH`` of the JSON form, ``http://HOST:PORT/v1#MODEL`` of OpenAI's.
-        name: what it is called, wherever it is served.
-    """
-
-    rag: Text
-    name: Text | None = None
+    rag: Text  # ``http://HOST:PORT/PATH`` of the JSON form, ``http://HOST:PORT/v1#MODEL`` of OpenAI's
+    name: Text | None = None  # what it is called, wherever it is served
 
 
 class Function(Part):
@@ -160,65 +146,40 @@ System = Annotated[
 
 
 class Replica(Part):
-    """The printed row that a run is to replicate, and what it does otherwise.
+    """The printed row that a run is to replicate, and what it does otherwise."""
 
-    Attributes:
-        recipe: its name.
-        row: what the table names the row by.
-        model: that the row is by.
-        entity_model: that found the entities of its questions.
-        sent: the fields of a request that the recipe says.
-        runs: how many the recipe has.
-        changed: settings that the user gave otherwise than the recipe, each with the user's value and the recipe's.
-        replaced: those for which others may stand in, as an embedding, with the recipe's value.
-    """
-
-    recipe: str
-    row: str = ""
-    model: str | None = None
-    entity_model: str | None = None
-    sent: tuple[str, ...] = ()
-    runs: int = 1
+    recipe: str  # its name
+    row: str = ""  # what the table names the row by
+    model: str | None = None  # that the row is by
+    entity_model: str | None = None  # that found the entities of its questions
+    sent: tuple[str, ...] = ()  # the fields of a request that the recipe says
+    runs: int = 1  # how many the recipe has
+    # settings that the user gave otherwise than the recipe, each with the user's value and the recipe's.
     changed: dict[str, tuple[Any, Any]] = Field(default={})
+    # those for which others may stand in, as an embedding, with the recipe's value.
     replaced: dict[str, str] = Field(default={})
 
 
 class RunSpec(Part):
-    """What is measured, with what.
+    """What is measured, with what."""
 
-    Attributes:
-        benchmark: its name.
-        config: its config.
-        split: one split; those that the paper scores when None.
-        data_dir: folder of the authors' files, or ``sample``; what was prepared or can be fetched when None.
-        limit: the first questions of every split alone.
-        samples: answers a question.
-        options: of the benchmark and of its dataset script, by name.
-        prompts: a file of the user's own.
-        retriever: what finds passages; the benchmark's first when empty.
-        retrieval: how.
-        system: what answers.
-        entity_model: what names the entities of questions, where a retriever asks for them; `system` when None.
-        judges: what judges, in their order.
-        embed: the sentence embedding of a metric.
-        replica: the printed row that it is to replicate.
-    """
-
-    benchmark: Text
-    config: Text
-    split: Text | None = None
+    benchmark: Text  # its name
+    config: Text  # its config
+    split: Text | None = None  # one split; those that the paper scores when None
+    # folder of the authors' files, or ``sample``; what was prepared or can be fetched when None.
     data_dir: Text | None = None
-    limit: Count | None = None
-    samples: Count = 1
-    options: dict[str, Any] = Field(default={})
-    prompts: Text | None = None
-    retriever: str = ""
-    retrieval: Retrieval = Retrieval()
-    system: System = Chat()
+    limit: Count | None = None  # the first questions of every split alone
+    samples: Count = 1  # answers a question
+    options: dict[str, Any] = Field(default={})  # of the benchmark and of its dataset script, by name
+    prompts: Text | None = None  # a file of the user's own
+    retriever: str = ""  # what finds passages; the benchmark's first when empty
+    retrieval: Retrieval = Retrieval()  # how
+    system: System = Chat()  # what answers
+    # what names the entities of questions, where a retriever asks for them; `system` when None.
     entity_model: Chat | None = None
-    judges: tuple[Judge, ...] = ()
-    embed: Text | None = None
-    replica: Replica | None = None
+    judges: tuple[Judge, ...] = ()  # what judges, in their order
+    embed: Text | None = None  # the sentence embedding of a metric
+    replica: Replica | None = None  # the printed row that it is to replicate
 
     def changed(self, **values: Any) -> RunSpec:
         """Return the same with other values, which are checked by whoever made them."""

@@ -46,7 +46,9 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
     keys = KEYS if any(result.record.judge for result in results) else (*KEYS, _PROXY)
     lines: list[Row] = []
     for name in sorted(blocks, key=[*_TASKS.values(), *blocks].index):
-        printed = printed_lines([row for row in rows if _name_block(row.config, row.retriever) == name], keys, _indent)
+        printed = printed_lines(
+            [row for row in rows if _name_block(row.config, row.retriever) == name], keys, lambda row: f" {row.model}"
+        )
         own: list[tuple[str, list[Row]]] = []
         for result in blocks[name]:
             under = find_row([result.record], [line.label for line in printed])
@@ -59,10 +61,6 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
     scores = [[row for row in result.scores if row.key.key in keys] for result in results]
     notes = [*note_ours(results, scores, profiles[0]), *note_paper(NAME, shown)]
     return [Table(f"Table {number}. Truthfulness of answers", "", list(keys), lines, notes, "points")]
-
-
-def _indent(row: Any) -> str:
-    return f" {row.model}"
 
 
 def _name_block(config: str, retriever: str) -> str:
@@ -94,11 +92,11 @@ def tabulate_systems(result: Run, profiles: Sequence[str]) -> list[Table]:
                     line.cells[-1] = cell
             lines += ours
     title = f"Table 6. {'Systems rated by people' if rated else 'Latency of systems'}"
-    told = [row["note"].removeprefix("info: ") for row in printed if row["metric"] == _LATENCY and row["note"]]
+    conditions = [row["note"].removeprefix("info: ") for row in printed if row["metric"] == _LATENCY and row["note"]]
     notes = [*note_validity([result]), INTERVALS]
     if printed:
         notes.append(Note(NoteCode.PUBLISHED_SOURCE, {"paper": load(NAME).paper, "tables": ["6"]}))
-        notes.append(Note(NoteCode.CONDITIONS, {"conditions": told}))
+        notes.append(Note(NoteCode.CONDITIONS, {"conditions": conditions}))
     return [Table(title, "", [*keys[:-1], "latency\n(ms)"], lines, notes)]
 
 
@@ -117,8 +115,4 @@ def _latency_cells(result: Run, split: str) -> list[Cell]:
     return [Cell(f"{mean(seconds) * 1000:.0f}"), Cell(str(len(seconds)))] if seconds else []
 
 
-TABLES = PaperTables(
-    tabulate=tabulate,
-    systems=tabulate_systems,
-    blocks=_TASKS,
-)
+TABLES = PaperTables(tabulate=tabulate, systems=tabulate_systems, blocks=_TASKS)

@@ -10,7 +10,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag.construct.asking import ask, load_prompts, text_of
 from quadrag.construct.checks import find_verbatim, is_grounded, rejection_reason, stands_in
@@ -27,17 +27,8 @@ _PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
 # When a report was published, before its first sentence.
 _DATELINE = re.compile(r"^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?[，,]?(?:正文：)?\s*")
 _RELATED = 8  # reports that are looked at for the other documents of a question
-_WANTED = {"qa_2doc": 1, "qa_3doc": 2}  # other documents of a question
 _FILES = 3  # that upstream's corpus has of each part
 _SPLIT, _CORPUS = "data/crud_split/split_merged.json", "data/80000_docs"
-KEYS = {
-    "summary": "event_summary",
-    "continuation": "continuing_writing",
-    "qa_1doc": "questanswer_1doc",
-    "qa_2doc": "questanswer_2docs",
-    "qa_3doc": "questanswer_3docs",
-    "hallucination": "hallu_modified",
-}
 
 
 def strip_dateline(text: str) -> str:
@@ -51,7 +42,7 @@ def steps(order: Order) -> Sequence[Step]:
     return [
         Step("tasks", lambda rows: _deal(rows, order), together=True),
         Step("related", lambda row: _related(row, corpus)),
-        Step("made", lambda row: _MAKERS[row["task"]](row), requests=6),
+        Step("made", lambda row: TASKS[row["task"]].make(row), requests=6),
         Step("held", validate),
         Step("duplicates", lambda rows: reject_repeats(rows, _question_of, "asked before"), together=True),
     ]
@@ -64,12 +55,12 @@ def _question_of(row: Row) -> str:
 def _deal(rows: list[Row], order: Order) -> list[Row]:
     places = list(range(len(rows)))
     order.draw("tasks").shuffle(places)
-    tasks = {at: [*KEYS][place % len(KEYS)] for place, at in enumerate(places)}
+    tasks = {at: [*TASKS][place % len(TASKS)] for place, at in enumerate(places)}
     return [{**row, "source": row["id"], "task": tasks[at]} for at, row in enumerate(rows)]
 
 
 def _related(row: Row, corpus: Corpus) -> list[Row]:
-    wanted = _WANTED.get(row["task"], 0)
+    wanted = TASKS[row["task"]].others
     if not wanted:
         return [row]
     query = strip_dateline(row["text"])[:200]
@@ -137,13 +128,34 @@ def _make_hallucination(row: Row) -> Work:
     return [{**row, "beginning": beginning, "rest": rest, "sentence": sentence, "wrong": wrong, "error": error}]
 
 
-_MAKERS: dict[str, Callable[[Row], Work]] = {
-    "summary": _make_from_document,
-    "continuation": _make_continuation,
-    "qa_1doc": _make_from_document,
-    "qa_2doc": _make_from_several,
-    "qa_3doc": _make_from_several,
-    "hallucination": _make_hallucination,
+class Task(NamedTuple):
+    """A task: its key in upstream's file, how an entry is made, the other documents that it wants.
+
+    For a review `fields` may be corrected, our name to upstream's key, and `shown` are the documents; of a question
+    all whose key begins with ``news``.
+    """
+
+    key: str
+    make: Callable[[Row], Work]
+    others: int
+    fields: Mapping[str, str]
+    shown: Sequence[str] = ()
+
+
+_QUESTION = {"question": "questions", "answer": "answers"}
+TASKS = {
+    "summary": Task("event_summary", _make_from_document, 0, {"event": "event", "summary": "summary"}, ("text",)),
+    "continuation": Task("continuing_writing", _make_continuation, 0, {"event": "event"}, ("beginning", "continuing")),
+    "qa_1doc": Task("questanswer_1doc", _make_from_document, 0, _QUESTION),
+    "qa_2doc": Task("questanswer_2docs", _make_from_several, 1, _QUESTION),
+    "qa_3doc": Task("questanswer_3docs", _make_from_several, 2, _QUESTION),
+    "hallucination": Task(
+        "hallu_modified",
+        _make_hallucination,
+        0,
+        {"wrong_sentence": "hallucinatedContinuation"},
+        ("newsBeginning", "realContinuation"),
+    ),
 }
 
 
@@ -199,10 +211,10 @@ def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
 
 
 def _write_split(entries: Sequence[tuple[str, Row]], out: Path) -> dict[str, int]:
-    tasks = [task for task in KEYS if any(task == of for of, _ in entries)]
-    merged = {KEYS[task]: [entry for of, entry in entries if of == task] for task in tasks}
+    tasks = [task for task in TASKS if any(task == of for of, _ in entries)]
+    merged = {TASKS[task].key: [entry for of, entry in entries if of == task] for task in tasks}
     write_text(out / _SPLIT, json.dumps(merged, ensure_ascii=False, indent=1) + "\n")
-    return {f"{task}/test": len(merged[KEYS[task]]) for task in tasks}
+    return {f"{task}/test": len(merged[TASKS[task].key]) for task in tasks}
 
 
 def _line(text: str) -> str:
@@ -236,46 +248,33 @@ def _entry(row: Row) -> dict[str, Any]:
     return {"ID": name, **made, "questions": row["question"], "answers": row["answer"]}
 
 
-# Review. What is shown and may be corrected, our name to upstream's key; and the keys of the documents.
-_QUESTION = {"question": "questions", "answer": "answers"}
-_FIELDS = {
-    "summary": {"event": "event", "summary": "summary"},
-    "continuation": {"event": "event"},
-    **dict.fromkeys(("qa_1doc", "qa_2doc", "qa_3doc"), _QUESTION),
-    "hallucination": {"wrong_sentence": "hallucinatedContinuation"},
-}
-_SHOWN = {
-    "summary": ("text",),
-    "continuation": ("beginning", "continuing"),
-    "hallucination": ("newsBeginning", "realContinuation"),
-}
+# Review.
 
 
 def items(dataset: Path) -> Iterator[Item]:
     """Yield the entries of every task."""
     path = dataset / _SPLIT
     merged = parse_json(path.read_bytes(), path) if path.is_file() else {}
-    for task, key in KEYS.items():
-        for entry in merged.get(key, ()):
+    for name, task in TASKS.items():
+        for entry in merged.get(task.key, ()):
             try:
-                fields: dict[str, Value] = {name: entry[field] for name, field in _FIELDS[task].items()}
-                shown = _SHOWN.get(task) or [name for name in entry if name.startswith("news")]
-                documents = [entry[name] for name in shown]
+                fields: dict[str, Value] = {field: entry[key] for field, key in task.fields.items()}
+                documents = [entry[key] for key in task.shown or [key for key in entry if key.startswith("news")]]
             except (KeyError, TypeError) as error:
-                raise QuadragError(f"{path}: an entry of {key} lacks {error}; make the dataset again") from None
+                raise QuadragError(f"{path}: an entry of {task.key} lacks {error}; make the dataset again") from None
             marks = [entry["answers"]] if "answers" in entry else []
             source = entry.get("title") or entry.get("headLine") or ""
-            yield Item(task, fields, marks, documents, source, entry, task)
+            yield Item(name, fields, marks, documents, source, entry, name)
 
 
 def correct(item: Item, changed: Mapping[str, Value]) -> Row:
     """Return an entry that holds against its documents."""
-    line: dict[str, Any] = {**item.line, **{_FIELDS[item.kept][name]: value for name, value in changed.items()}}
+    line: dict[str, Any] = {**item.line, **{TASKS[item.kept].fields[name]: value for name, value in changed.items()}}
     if item.kept == "hallucination" and line["hallucinatedContinuation"] == line["realContinuation"]:
         raise Rejected("nothing is wrong in the sentence")
     first, *others = item.passages if item.kept.startswith("qa") else [line.get("text", "")]
     row = {"task": item.kept, "text": first, "others": others, "passages": item.passages}
-    validate(row | {name: line[key] for name, key in _FIELDS[item.kept].items()})
+    validate(row | {name: line[key] for name, key in TASKS[item.kept].fields.items()})
     return line
 
 

@@ -41,17 +41,14 @@ _PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
 
 def read_topics(path: Path) -> list[str]:
     """Read topics as ``field - topic``: YAML or JSON, fields with their topics, ``energy: [solar, wind]``."""
-    expected = "fields with their topics, as `energy: [solar, wind]`, each once, short and without - and /"
+    expected = "expected fields with their topics, short and without - and /, as `energy: [solar, wind]`"
     try:
         found = parse_yaml(path.read_bytes(), path, expected)
-        names = [f"{field} - {topic}" for field, topics in found.items() for topic in list(topics)]
-    except OSError as error:
-        raise QuadragError(f"cannot read {path} ({error.strerror}); expected {expected}") from None
-    except (AttributeError, TypeError):
-        raise QuadragError(f"{path} holds no topics; expected {expected}") from None
-    if not names or len(set(names)) < len(names) or not all(map(_is_name, names)):
-        wrong = next((name for name in names if not _is_name(name) or names.count(name) > 1), "nothing")
-        raise QuadragError(f"{path} has {wrong!r:.80}; expected {expected}")
+        names = [f"{field} - {topic}" for field, topics in found.items() for topic in dict.fromkeys(topics)]
+    except (OSError, AttributeError, TypeError) as error:
+        raise QuadragError(f"{path} holds no topics ({error}); {expected}") from None
+    if wrong := [name for name in names if not _is_name(name)] or (not names and ["nothing"]):
+        raise QuadragError(f"{path} has {wrong[0]!r:.80}; {expected}")
     return names
 
 

@@ -127,6 +127,14 @@ class Builder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
         downloaded = {split: {name: paths[name] for name in config.files_of(split)} for split in config.splits}
         return {split: (files, [] if files else config.lacking(split, files)) for split, files in downloaded.items()}
 
+    def make_info(
+        self, features: Mapping[str, Any], description: str, citation: str, homepage: str, licence: str
+    ) -> datasets.DatasetInfo:
+        """Return what `_info` does, after a look at the options."""
+        self.config.check_options()
+        about = {"description": description, "citation": citation, "homepage": homepage, "license": licence}
+        return datasets.DatasetInfo(features=datasets.Features(features), **about)
+
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         config, root = self.config, self.config.data_dir
         if root:

@@ -192,7 +192,6 @@ class Crag(Builder):
         return path
 
     def _info(self):
-        self.config.check_options()
         text = datasets.Value("string")
         features = {
             **dict.fromkeys(("id", "query_time", "domain", "question_type", "static_or_dynamic", "popularity"), text),
@@ -201,13 +200,7 @@ class Crag(Builder):
         }
         if self.config.name != "qa":
             features |= {"search_results": [dict.fromkeys(_PAGE_KEYS, text)], "page_result": [text]}
-        return datasets.DatasetInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            homepage=_HOMEPAGE,
-            license=_LICENSE,
-            features=datasets.Features(features),
-        )
+        return self.make_info(features, _DESCRIPTION, _CITATION, _HOMEPAGE, _LICENSE)
 
     def _generate_examples(self, split, files):
         yield from unique(self._rows(split, files))

@@ -244,7 +244,6 @@ class CrudRag(Builder):
         return next((path for each in names if (path := super(CrudRag, cls).locate(root, each))), None)
 
     def _info(self):
-        self.config.check_options()
         text = datasets.Value("string")
         if self.config.name == "corpus":
             features = {
@@ -268,13 +267,7 @@ class CrudRag(Builder):
                 "documents": [text],
                 "document_ids": [text],
             }
-        return datasets.DatasetInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            homepage=_HOMEPAGE,
-            license=_LICENSE,
-            features=datasets.Features(features),
-        )
+        return self.make_info(features, _DESCRIPTION, _CITATION, _HOMEPAGE, _LICENSE)
 
     def _generate_examples(self, split, files):
         if self.config.name == "corpus":

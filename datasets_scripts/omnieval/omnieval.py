@@ -199,7 +199,6 @@ class OmniEval(Builder):
         return {split: self.find(folder, config, split) for split in config.splits}
 
     def _info(self):
-        self.config.check_options()
         text = datasets.Value("string")
         if self.config.name == "corpus":
             features = dict.fromkeys(("id", "title", "contents"), text)
@@ -210,13 +209,7 @@ class OmniEval(Builder):
                 "history": [{"question": text, "answer": text}],
                 "evaluation": datasets.Value("int32"),
             }
-        return datasets.DatasetInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            homepage=_HOMEPAGE,
-            license=_LICENSE,
-            features=datasets.Features(features),
-        )
+        return self.make_info(features, _DESCRIPTION, _CITATION, _HOMEPAGE, _LICENSE)
 
     def _generate_examples(self, split, files):
         if split == "corpus":

@@ -192,26 +192,16 @@ class Rgb(Builder):
     UPSTREAM_FOLDER = "data"
 
     def _info(self):
-        self.config.check_options()
         text = datasets.Value("string")
-        return datasets.DatasetInfo(
-            description=_DESCRIPTION,
-            citation=_CITATION,
-            homepage=_HOMEPAGE,
-            license=_LICENSE,
-            features=datasets.Features(
-                {
-                    "id": datasets.Value("int64"),
-                    "query": text,
-                    "answer": [[text]],
-                    "documents": [text],
-                    "positive": [[text]] if self.config.kind == "_int" else [text],
-                    "negative": [text],
-                    "positive_wrong": [text],
-                    "fakeanswer": [text],
-                }
-            ),
-        )
+        features = {
+            "id": datasets.Value("int64"),
+            "query": text,
+            "answer": [[text]],
+            "documents": [text],
+            "positive": [[text]] if self.config.kind == "_int" else [text],
+            **{key: [text] for key in _KEYS[1:]},
+        }
+        return self.make_info(features, _DESCRIPTION, _CITATION, _HOMEPAGE, _LICENSE)
 
     def _generate_examples(self, split, files):
         (path,) = files.values()

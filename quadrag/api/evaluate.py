@@ -9,10 +9,10 @@ from typing import Any
 from quadrag.benchmark import load
 from quadrag.chat.reply import FAILED, RETRIED
 from quadrag.errors import QuadragError
-from quadrag.judges.certificate import lay_beside, read_certificates
 from quadrag.labels import choose_labels
 from quadrag.loading import Corpus, load_questions, open_whole_corpus
 from quadrag.records import Passage
+from quadrag.results.certificates import lay_beside, read_certificates
 from quadrag.results.record import NAME, RunRecord, read_run
 from quadrag.results.run import PROFILES
 from quadrag.run.models import open_models

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
-from quadrag.judges.certificate import lay_beside
 from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
@@ -26,6 +25,7 @@ from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
 from quadrag.results import score as results
+from quadrag.results.certificates import lay_beside
 from quadrag.results.items import FAILED, read_items
 from quadrag.results.note import Level, Note, NoteCode
 from quadrag.results.run import PROFILES, Run

@@ -9,19 +9,19 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .completer import Calls, Messages
 from .faults import Fault, Refused, explain_dead, read_refusal
 from .http import Server
-from .ledger import Ledger
-from .policy import CallPolicy
-from .prices import Budget, Rate
 from .reply import Failure, Outcome, Row
+
+if TYPE_CHECKING:
+    from .client import ChatClient
 
 _LONGEST_WAIT = 600.0  # seconds; a server that asks for longer is as good as refusing
 # Seconds without any answer after which a call that finds no server is not tried again: else a server that dies in
@@ -32,38 +32,23 @@ _PROGRESS_EVERY = 0.1  # seconds
 
 
 class Batch:
-    """Calls of one model that are made together; what comes of each is entered in `outcomes`.
+    """Calls of one client that are made together; what comes of each is entered in `outcomes`.
 
-    What stands there shows that the model has answered before. `spent` are running totals, updated in place.
+    What stands there shows that the model has answered before.
     """
 
-    def __init__(
-        self,
-        server: Server,
-        policy: CallPolicy,
-        budget: Budget | None,
-        ledger: Ledger | None,
-        spent: dict[str, Any],
-        outcomes: dict[bytes, Outcome],
-    ) -> None:
-        """Take what the client has."""
-        self._server, self._concurrency, self._retries = server, policy.concurrency, policy.retries
-        self._budget, self._ledger, self._spent, self._outcomes = budget, ledger, spent, outcomes
-        self._refused: Refused = spent["refused"]
-        self._proven = bool(outcomes) or spent["cached"] > 0
+    def __init__(self, client: ChatClient, server: Server, outcomes: dict[bytes, Outcome]) -> None:
+        """Take whose calls they are; its running totals are updated in place."""
+        self._client, self._server, self._outcomes, self._spent = client, server, outcomes, client.spent
+        self._model, self._rate, self._budget = client.model, client.rate(client.model), client.budget
+        self._refused: Refused = client.spent["refused"]
+        self._proven = bool(outcomes) or client.spent["cached"] > 0
         self._lost: list[Fault] = []  # of calls that failed before anything was answered
         self._kept: dict[bytes, Outcome] = {}
         self._commit: asyncio.Future[None] | None = None
 
-    def run(
-        self, model: str, calls: Calls, parameters: Mapping[str, Any], rate: Rate | None, report: Callable[[], None]
-    ) -> None:
-        """Make calls, by their keys, and wait for them; `report` is called now and then, and at the end."""
-        self._model, self._parameters, self._rate = model, parameters, rate
-        run_beside(self._run(calls), report)
-        report()
-
-    async def _run(self, calls: Calls) -> None:
+    async def run(self, calls: Calls) -> None:
+        """Make calls, by their keys."""
         self._loop, self._line, self._first = asyncio.get_running_loop(), asyncio.Lock(), asyncio.Lock()
         if self._server.answers:
             self._server.answered_at = time.monotonic()
@@ -73,7 +58,7 @@ class Batch:
             for key, (messages, sample) in left:
                 await self._keep(key, await self._call(messages, sample))
 
-        self._working = min(self._concurrency, len(calls))
+        self._working = min(self._client.policy.concurrency, len(calls))
         workers = [asyncio.ensure_future(work()) for _ in range(self._working)]
         try:
             await asyncio.gather(*workers)
@@ -95,7 +80,7 @@ class Batch:
             # The server limits the rate while others get through: waiting one's turn is no failed attempt.
             failed += not (result.status == 429 and self._server.answers > seen)
             gone = not result.connected and time.monotonic() - self._server.answered_at > _GONE_AFTER
-            final = failed > self._retries or gone or not _may_pass(result)
+            final = failed > self._client.policy.retries or gone or not _may_pass(result)
             if final or result.stalled:
                 self._raise_if_dead(result)
             if final:
@@ -125,7 +110,7 @@ class Batch:
     async def _ask_plainly(self, messages: Messages, sample: int) -> Row | Fault:
         """Ask once, and again only without fields that the server refuses."""
         unsent = self._server.transport.unsent
-        body = {name: value for name, value in self._parameters.items() if name not in unsent}
+        body = {name: value for name, value in self._client.parameters.items() if name not in unsent}
         if sample and isinstance(body.get("seed"), int):
             body["seed"] += sample  # with one seed for all, the samples of a question would be the same text
         own: Refused = {}  # of this call alone, until one without it has been answered
@@ -150,7 +135,7 @@ class Batch:
             await asyncio.sleep(pause + backoff(0) * 0.1)
         worst = Decimal(0)
         if self._budget is not None and self._rate is not None:
-            worst = self._rate.bound(messages, self._parameters)
+            worst = self._rate.bound(messages, self._client.parameters)
             async with self._line:  # one after the other: else small calls would pass a large one for ever
                 while not self._budget.reserve(worst):
                     await asyncio.sleep(_LOOK)
@@ -199,7 +184,8 @@ class Batch:
         rows = [(key, outcome) for key, outcome in kept.items() if not isinstance(outcome, Failure)]
         with suppress(asyncio.InvalidStateError):  # of workers that were told to stop
             try:
-                first = self._ledger.put_many(rows) if self._ledger is not None and rows else {}
+                ledger = self._client.ledger
+                first = ledger.put_many(rows) if ledger is not None and rows else {}
                 self._outcomes.update({**kept, **first})
                 commit.set_result(None)
             except Exception as error:

@@ -59,21 +59,21 @@ class ChatClient(Completer):
         self.spec = parse_spec(spec)
         self.policy = policy = replace(policy or CallPolicy(), **options)
         ledger = None if policy.ledger is None else policy.open_ledger()
-        super().__init__(self.spec.model, ledger, policy.replay, parameters or {})
+        super().__init__(self.spec.model, ledger, policy.replay, parameters or {}, name)
         if policy.budget is not None and longest_reply(self.parameters) is None:
             raise QuadragError("a budget needs max_tokens (--max-tokens): without it a call's cost has no bound")
         self.on_progress = on_progress
         self.transport = transport or Transport()
         url, prices, budget = self.spec.url, policy.prices, policy.budget
         place = find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
-        self.name, self.service = name, name or place
+        self.service = name or place
         self.spent |= {**dict.fromkeys(_COUNTERS, 0), "cost": None}
         if prices is not None:
             self.spent |= {"cost": 0.0, "currency": prices.currency}
             budget = Budget(budget, prices.currency) if isinstance(budget, int | float) else budget
         self.spent["oldest"] = None  # Unix time of the oldest reply from before the command
         self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
-        self._budget = budget if isinstance(budget, Budget) else None
+        self.budget = budget if isinstance(budget, Budget) else None
         self._reported: set[str] = set()  # those of the refused that the user was told of
         self._server: Server | None = None
         if self._model is not None:
@@ -102,11 +102,6 @@ class ChatClient(Completer):
             self._model = listed[0]
         return self._model
 
-    @property
-    def known_as(self) -> str:
-        """The name in the ledger."""
-        return self.name or self.model
-
     def rate(self, model: str) -> Rate | None:
         """Return a model's prices, None where there are none at all; that others alone have some is a QuadragError."""
         return None if self.policy.prices is None else self.policy.prices.rate(model)
@@ -130,10 +125,10 @@ class ChatClient(Completer):
                 done = len(outcomes)
                 self.on_progress(done, len(calls))
 
-        from .calls import Batch
+        from .calls import Batch, run_beside
 
-        batch = Batch(self._find_server(), self.policy, self._budget, self.ledger, self.spent, outcomes)
-        batch.run(self.model, missing, self.parameters, self.rate(self.model), report)
+        run_beside(Batch(self, self._find_server(), outcomes).run(missing), report)
+        report()
 
     def _find_server(self) -> Server:
         if self._server is None:

@@ -30,9 +30,16 @@ class Completer(ABC):
     service: str | None = None
     on_progress: Callable[[int, int], None] | None = None
 
-    def __init__(self, model: str | None, ledger: Ledger | None, replay: bool, parameters: Mapping[str, Any]) -> None:
-        """Take the model's name, None where it is to be found, and what it is asked with less what is None."""
-        self._model, self.ledger, self._replay = model, ledger, replay
+    def __init__(
+        self,
+        model: str | None,
+        ledger: Ledger | None,
+        replay: bool,
+        parameters: Mapping[str, Any],
+        known_as: str | None = None,
+    ) -> None:
+        """Take the model's name, None where it is to be found, what it is asked with, and what the ledger calls it."""
+        self._model, self.ledger, self._replay, self._known_as = model, ledger, replay, known_as
         self.parameters = {name: value for name, value in parameters.items() if value is not None}
         self.spent: dict[str, Any] = {}
         self._earlier: dict[bytes, float] = {}  # of kept replies from before the command their Unix time
@@ -46,7 +53,7 @@ class Completer(ABC):
     @property
     def known_as(self) -> str:
         """The name in the ledger."""
-        return self.model
+        return self._known_as or self.model
 
     def compose(self, messages: Messages) -> Messages:
         """Return a call's messages as they are sent, and as they stand in its key."""

@@ -18,7 +18,7 @@ from .faults import Fault, read_fault, read_status
 from .keys import KEY_VARIABLES, find_keys
 from .policy import CallPolicy
 from .reply import Row, read_completion
-from .spec import Spec, page_url, shown_url, without_user
+from .spec import Spec, page_url, without_user
 
 T = TypeVar("T")
 Messages = Sequence[Mapping[str, Any]]
@@ -76,7 +76,8 @@ class Server:
             content = await self._try(min(self.timeout, _LISTING), self.send(page_url(self.address, "models")))
             names = [entry["id"] for entry in json.loads(content)["data"]]
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise self._refuse("answered with no list of models") from None
+            detail = self.keys.line(f"{self.shown} answered with no list of models")
+            raise Fault(detail, status=200, retry=False) from None
         finally:
             await self.close()
         return [name for name in names if self.keys.line(name) == name]  # else it holds a key, or is no line
@@ -93,9 +94,6 @@ class Server:
             came, whole = await self._read(response)
         finally:
             await response.aclose()
-        if response.is_redirect:
-            target = shown_url(response.headers.get("location", "nowhere"))
-            raise self._refuse(f"answered {response.status_code}: it redirects to {target}; name that address")
         if not response.is_success:
             raise read_status(response, came, self.shown, self.keys)
         if not whole:
@@ -132,9 +130,6 @@ class Server:
             if max(size, arrived) > self._most:
                 return b"".join(parts)[: self._most], False
         return b"".join(parts), True
-
-    def _refuse(self, what: str) -> Fault:
-        return Fault(self.keys.line(f"{self.shown} {what}"), status=200, retry=False)
 
 
 def _open_sessions(number: int, connect: float) -> list[Any]:

@@ -41,10 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.judges.ask import list_judges
-    from quadrag.judges.certificate import certify, find_few
+    from quadrag.judges.certificate import certify, describe_labels, find_few, tabulate, write_certificate
     from quadrag.judges.known import list_sets, open_labels
     from quadrag.judges.labels import write_items
-    from quadrag.judges.notes import describe_labels, tabulate
 
     if arguments.list or not arguments.people:
         write(*list_sets(), "next: quadrag certify-judge LABELS --judge http://HOST/v1")
@@ -70,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 3
         judges.append(certify(labels, verdicts))
     if arguments.out:
-        judges[0].write(Path(arguments.out))
+        write_certificate(judges[0], Path(arguments.out))
     write(describe_labels(labels))
     print_tables(arguments, tabulate(judges))
     if arguments.out:

@@ -52,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.judges.classes import ERRORS
-    from quadrag.judges.corrected import tabulate_corrected, take_back
+    from quadrag.judges.corrected import tabulate_corrected
+    from quadrag.judges.labelled import list_judged, take_back
     from quadrag.metric_record import show_key
-    from quadrag.reporting.labelled import list_judged
     from quadrag.reporting.questions import RunReader
     from quadrag.run.finished import read_result
 
@@ -77,10 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _label_errors(arguments: argparse.Namespace, reader: Any) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 3 where too many verdicts failed."""
     from quadrag.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
-    from quadrag.judges.corrected import take_back
+    from quadrag.judges.labelled import list_wrong, take_back
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
-    from quadrag.reporting.labelled import list_wrong
     from quadrag.reporting.names import title_of
     from quadrag.reporting.notes import note_validity
     from quadrag.reporting.questions import find_metric
@@ -121,8 +120,7 @@ def _offer(
     arguments: argparse.Namespace, graded: Any, items: Any, n: int, meanings: Mapping[str, str] | None = None
 ) -> None:
     """Write a sheet of n items, or label one on a page."""
-    from quadrag.judges.corrected import draw_sheet
-    from quadrag.reporting.page.labelling import label_sheet
+    from quadrag.judges.labelled import draw_sheet, label_sheet
     from quadrag.sheet import write_sheet
 
     sheet = Path(arguments.out or arguments.page)

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show the runs, and hold them against what a pipeline asks."""
-    from quadrag.judges.certificate import lay_beside, read_certificates
     from quadrag.reporting.comparison import refuse_same
+    from quadrag.results.certificates import lay_beside, read_certificates
     from quadrag.run.finished import read_runs
 
     least = dict(map(_read_least, arguments.fail_below))

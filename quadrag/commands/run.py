@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.judges.certificate import lay_beside
+    from quadrag.results.certificates import lay_beside
 
     with session.results_alone(arguments.json) as stdout:
         if estimate := session.start_estimate(arguments):

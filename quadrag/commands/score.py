@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]) -> int:
     """Score files, and print and write what they came to: of those that can be compared the comparison."""
-    from quadrag.judges.certificate import lay_beside
     from quadrag.reporting.tables import gather_systems, group_systems
+    from quadrag.results.certificates import lay_beside
     from quadrag.run.files.logs import find_maker
     from quadrag.run.files.score import name_files
 

@@ -22,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.judges.certificate import lay_beside, read_certificates
     from quadrag.reporting.comparison import refuse_same
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.tables import tabulate
+    from quadrag.results.certificates import lay_beside, read_certificates
     from quadrag.run.finished import read_runs
 
     alone = len(arguments.runs) == 1

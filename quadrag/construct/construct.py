@@ -21,7 +21,7 @@ from quadrag.reading import parse_json
 from quadrag.records import dumps, write_text
 
 from . import recipe as recipes
-from .documents import fitting, read_documents, reject_copies
+from .documents import read_documents, reject_copies, reject_unfit
 from .personal import reject_personal_data
 from .recipe import Order, Recipe
 from .steps import Generator, Row, Step, run_steps
@@ -93,7 +93,7 @@ def clean(recipe: Recipe) -> list[Step]:
     return [
         Step("personal", reject_personal_data),  # first: what is let go here stands in no file
         Step("copies", reject_copies, together=True),
-        Step("fitting", fitting(recipe.least, recipe.most, recipe.languages)),
+        Step("fitting", lambda row: reject_unfit(row, recipe.least, recipe.most, recipe.languages)),
     ]
 
 

@@ -21,8 +21,6 @@ from .steps import Rejected, Row, reject
 NEAR = 0.8  # Jaccard's likeness of two texts' shingles from which the later one is a copy
 _SHINGLE = 5  # characters
 _PERMUTATIONS = 128
-_TEXTS = ("text", "content", "contents", "body")
-_IDS = ("id", "_id", "doc_id", "docid")
 
 
 def read_documents(folder: Path) -> list[Row]:
@@ -71,18 +69,14 @@ def reject_copies(rows: list[Row]) -> list[Row]:
     return made
 
 
-def fitting(least: int, most: int, languages: Sequence[str]) -> Callable[[Row], list[Row]]:
-    """Return a step that lets documents go that are too short, too long or of another language."""
-
-    def fit(row: Row) -> list[Row]:
-        length = len(row["text"])
-        if row["language"] not in languages:
-            raise Rejected(f"language {row['language'] or 'unknown'}")
-        if length < least or length > most:
-            raise Rejected(f"shorter than {least} characters" if length < least else f"longer than {most} characters")
-        return [row]
-
-    return fit
+def reject_unfit(row: Row, least: int, most: int, languages: Sequence[str]) -> list[Row]:
+    """Let a document go that is too short, too long or of another language."""
+    length = len(row["text"])
+    if row["language"] not in languages:
+        raise Rejected(f"language {row['language'] or 'unknown'}")
+    if length < least or length > most:
+        raise Rejected(f"shorter than {least} characters" if length < least else f"longer than {most} characters")
+    return [row]
 
 
 def _shingles(text: str) -> list[bytes]:
@@ -102,22 +96,13 @@ def _likeness(text: str, other: str) -> float:
 Read = list[tuple[str | int | None, str, str]]  # an id, a line's number or neither; title; text
 
 
-def _read_text(path: Path) -> Read:
-    text = read_text(path)
-    first = text.strip().partition("\n")[0]
-    has_heading = first.startswith("#") and path.suffix.lower() == ".md"
-    return [(None, first.lstrip("# ") if has_heading else path.stem, text)]
-
-
 def _read_lines(path: Path) -> Read:
     rows: Read = []
     for number, line in read_jsonl(path):
-        text = next((line[key] for key in _TEXTS if isinstance(line.get(key), str)), None)
-        if text is None:
-            raise QuadragError(f"{path}:{number} has no text; expected one of {', '.join(_TEXTS)}")
-        own = next((str(line[key]) for key in _IDS if isinstance(line.get(key), (str, int))), None)
-        title = line.get("title")
-        rows.append((number if own is None else own, title if isinstance(title, str) else "", text))
+        if not isinstance(line.get("text"), str):
+            raise QuadragError(f"{path}:{number} has no text; expected the keys id, title, text")
+        own = line.get("id")
+        rows.append((number if own is None else str(own), str(line.get("title") or ""), line["text"]))
     return rows
 
 
@@ -148,7 +133,7 @@ def _need(package: str) -> Any:
 
 
 _READERS: dict[str, Callable[[Path], Read]] = {
-    **dict.fromkeys((".txt", ".md"), _read_text),
+    **dict.fromkeys((".txt", ".md"), lambda path: [(None, path.stem, read_text(path))]),
     **dict.fromkeys((".html", ".htm"), lambda path: [(None, path.stem, text_of_html(read_text(path)))]),
     ".jsonl": _read_lines,
     ".pdf": _read_pdf,

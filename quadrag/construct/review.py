@@ -1,26 +1,24 @@
-"""People grade what was made from 1 to 5: on record, in sheets, on a page; what the grades come to, the human split.
+"""People grade what was made from 1 to 5, each in a sheet; what the grades come to, and the human split.
 
-An item passes where everyone who graded it lets it pass: 4 or 5, or 3 with a correction. Of grade 3 twice with two
-corrections that differ, nobody knows which one is meant: it waits.
+A sheet is labelled on a page or in a spreadsheet. An item passes where everyone who graded it lets it pass: 4 or 5, or
+3 with a correction that holds. Of grade 3 twice with two corrections that differ, nobody knows which one is meant: it
+waits.
 """
 
 import itertools
-import os
 import random
 import re
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-from pydantic import BaseModel, Field, ValidationError
+from typing import Any, NamedTuple
 
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
 from quadrag.hub.card import read_card
-from quadrag.records import dumps, write_text
-from quadrag.reporting.page.labelling import Labelling, Shown
+from quadrag.records import write_text
+from quadrag.reporting.page.labelling import Labelling, Shown, change_row
 from quadrag.reporting.page.page import read_words
 from quadrag.scratch import scratch
 from quadrag.sheet import read_sheet, write_sheet
@@ -33,24 +31,24 @@ from .recipe import load as load_recipe
 from .steps import Rejected
 from .summary import make_card
 
-REVIEWS = "reviews"
+REVIEWS = "reviews"  # the folder of the sheets, each named by who grades
 MEND = 3  # of 1 to 5: below it is discarded, above it is kept, and it is kept as corrected
 GRADES = range(1, 6)
 _DECISIONS = ("discard", "mend", "keep")
 _NAME = re.compile(r"\w[\w-]{0,39}")
 
 
-class Grade(BaseModel):
-    """What an annotator said of an item, and the fields corrected: a line of the annotator's file."""
+class Grade(NamedTuple):
+    """What an annotator said of an item, the fields corrected, and why the correction does not hold, if so."""
 
-    item: str
-    grade: Annotated[int, Field(strict=True, ge=1, le=5)]
-    correction: dict[str, Value]
+    grade: int
+    correction: Mapping[str, Value]
+    fault: str = ""
 
     @property
     def passed(self) -> bool:
         """Whether the item may enter; one to be corrected only with its correction."""
-        return self.grade > MEND or (self.grade == MEND and bool(self.correction))
+        return self.grade > MEND or (self.grade == MEND and bool(self.correction) and not self.fault)
 
     @property
     def decision(self) -> str:
@@ -97,63 +95,82 @@ def sample(items: Mapping[str, Item], n: int | None, seed: int) -> dict[str, Ite
     return {name: items[name] for name in itertools.islice(filter(None, rounds), n)}
 
 
-# Grades, and what is on record.
+# Sheets, and the page.
 
 
-def check_annotator(name: str) -> str:
-    """Return an annotator's name as files bear it."""
-    if not _NAME.fullmatch(name.strip()):
-        raise QuadragError(f"annotator {name[:60]!r}; expected a name of at most 40 letters, digits, _ and -")
-    return name.strip().lower()
+def sheet_of(dataset: Path, annotator: str) -> Path:
+    """Return the path of an annotator's sheet."""
+    if not _NAME.fullmatch(annotator.strip()):
+        raise QuadragError(f"--annotator {annotator[:60]!r}; expected a name of at most 40 letters, digits, _ and -")
+    return dataset / REVIEWS / f"{annotator.strip().lower()}.csv"
 
 
-def list_annotators(dataset: Path) -> list[str]:
-    """List who graded, in the order of their names."""
-    return sorted(path.stem for path in (dataset / REVIEWS).glob("*.jsonl") if _NAME.fullmatch(path.stem))
+def write_items(path: Path, items: Mapping[str, Item], asks: Sequence[str]) -> None:
+    """Write those items into a sheet that it has not, with what to ask of each above its last columns."""
+    names = list(dict.fromkeys(name for item in items.values() for name in item.fields))
+    numbered = [f"{at}. {ask}" for at, ask in enumerate(asks, 1)]
+    columns = ["id", "cell", *names, "passages_shown", "source", "grade", *numbered]
+    rows = {line.row["id"]: line.row for line in read_sheet(path, "id", "grade").lines} if path.exists() else {}
+    for name, item in items.items():
+        fields = {field: _as_text(value) for field, value in item.fields.items()}
+        about = {"cell": item.cell, "passages_shown": "\n\n".join(item.passages), "source": item.source}
+        rows.setdefault(name, {"id": name, **fields, **about})
+    write_sheet(path, [columns, *([row.get(name, "") for name in columns] for row in rows.values())], again=True)
 
 
-def read_grades(dataset: Path, annotator: str) -> dict[str, Grade]:
-    """Return the last grade of each item that an annotator graded; a line that a kill left half is none."""
-    path = dataset / REVIEWS / f"{annotator}.jsonl"
+def review_page(
+    dataset: Path, recipe: Recipe, items: Mapping[str, Item], annotator: str, labels: str = "en"
+) -> Labelling:
+    """Return the page of some items of a dataset; a correction that does not hold against its source is told."""
+    path, words = sheet_of(dataset, annotator), read_words(labels)
+    write_items(path, items, recipe.asks[labels])
+
+    def read() -> dict[str, Shown]:
+        rows = {line.row["id"]: line.row for line in read_sheet(path, "id", "grade").lines}
+        return {
+            name: Shown(
+                {field: rows[name][field] for field in item.fields},
+                item.passages,
+                item.marks,
+                note=" · ".join(filter(None, (item.cell, item.source))),
+                choice=rows[name]["grade"],
+                lists=[field for field, value in item.fields.items() if not isinstance(value, str)],
+            )
+            for name, item in items.items()
+        }
+
+    def save(name: str, choice: str, texts: Mapping[str, str]) -> str:
+        fault = _grade(recipe, items[name], int(choice), texts).fault
+        as_made = {field: _as_text(value) for field, value in items[name].fields.items()}
+        fields = as_made if int(choice) != MEND else {} if fault else texts
+        change_row(path, name, {"grade": choice, **{field: fields[field] for field in as_made if field in fields}})
+        return fault
+
+    kinds = ["discard", "discard", "correct", "keep", "keep"]
+    choices = {str(grade): words[kind] for grade, kind in zip(GRADES, kinds, strict=True)}
+    return Labelling(f"{dataset.name}, {path.stem}", recipe.asks[labels], choices, read, save, str(MEND), labels)
+
+
+def read_grades(path: Path, recipe: Recipe, items: Mapping[str, Item]) -> dict[str, Grade]:
+    """Read the grades of a sheet; of grade 3 with the fields that its texts change. QuadragError for no such grade."""
     grades = {}
-    for line in path.read_bytes().splitlines() if path.is_file() else ():
-        try:
-            grade = Grade.model_validate_json(line)
-        except ValidationError:
-            continue
-        grades[grade.item] = grade
+    for place, row in read_sheet(path, "id", "grade").lines:
+        said = row["grade"].strip().removesuffix(".0")
+        if said and said not in map(str, GRADES):
+            raise QuadragError(f"{place}: grade {said!r}; expected 1 to 5, or nothing")
+        if said and row["id"] in items:
+            grades[row["id"]] = _grade(recipe, items[row["id"]], int(said), row)
     return grades
 
 
-def read_all(dataset: Path, items: Mapping[str, Item]) -> tuple[Grades, int]:
-    """Return everyone's grades of these items, and how many there are of items that the dataset no longer has."""
-    grades = {who: read_grades(dataset, who) for who in list_annotators(dataset)}
-    known = {who: {name: said[name] for name in items if name in said} for who, said in grades.items()}
-    lost = sum(len(said) - len(known[who]) for who, said in grades.items())
-    return {who: said for who, said in known.items() if said}, lost
-
-
-def give_grade(
-    dataset: Path, recipe: Recipe, item: Item, annotator: str, grade: int, texts: Mapping[str, str]
-) -> str | None:
-    """Put a grade on record, of grade 3 with the fields that the texts change, where the correction holds.
-
-    Returns why a correction was not taken, in one line; the grade is on record even so.
-    """
-    changed, fault = _find_changes(item, texts), None
-    if changed and grade != MEND:
-        changed, fault = {}, f"grade {grade} with changes; only what has grade {MEND} is corrected"
+def _grade(recipe: Recipe, item: Item, grade: int, texts: Mapping[str, str]) -> Grade:
+    changed = _find_changes(item, texts) if grade == MEND else {}
     try:
         if changed:
             recipe.correct(item, changed)
     except Rejected as why:
-        changed, fault = {}, str(why)
-    before = read_grades(dataset, annotator).get(item.id)
-    given = Grade(item=item.id, grade=grade, correction=changed)
-    # Grade 3 alone does not take back the correction that it has already.
-    if before != given and not (grade == MEND and not changed and before is not None and before.grade == MEND):
-        _append(dataset / REVIEWS / f"{annotator}.jsonl", dumps(given.model_dump()).encode())
-    return fault
+        return Grade(grade, changed, str(why))
+    return Grade(grade, changed)
 
 
 def _as_text(value: Value) -> str:
@@ -174,86 +191,20 @@ def _find_changes(item: Item, texts: Mapping[str, str]) -> dict[str, Value]:
     return changed
 
 
-def _append(path: Path, line: bytes) -> None:
-    """Append a line that is on the disk when this returns, whatever a kill left at the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    torn = path.is_file() and not path.read_bytes().endswith(b"\n")
-    with path.open("ab") as file:
-        file.write(b"\n" * torn + line + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-# A page and sheets.
-
-
-def review_page(
-    dataset: Path, recipe: Recipe, items: Mapping[str, Item], annotator: str, labels: str = "en"
-) -> Labelling:
-    """Return the page of some items of a dataset; a correction that does not hold against its source is told."""
-    who, words = check_annotator(annotator), read_words(labels)
-
-    def read() -> dict[str, Shown]:
-        grades, shown = read_grades(dataset, who), {}
-        for name, item in items.items():
-            said = grades.get(name)
-            fields = {**item.fields, **(said.correction if said else {})}
-            shown[name] = Shown(
-                {key: _as_text(value) for key, value in fields.items()},
-                item.passages,
-                item.marks,
-                note=" · ".join(filter(None, (item.cell, item.source))),
-                choice=str(said.grade) if said else "",
-                lists=[key for key, value in item.fields.items() if not isinstance(value, str)],
-            )
-        return shown
-
-    def save(name: str, choice: str, texts: Mapping[str, str]) -> str:
-        return give_grade(dataset, recipe, items[name], who, int(choice), texts) or ""
-
-    kinds = ["discard", "discard", "correct", "keep", "keep"]
-    choices = {str(grade): words[kind] for grade, kind in zip(GRADES, kinds, strict=True)}
-    return Labelling(f"{dataset.name}, {who}", recipe.asks[labels], choices, read, save, str(MEND), labels)
-
-
-def write_items(path: Path, items: Mapping[str, Item], asks: Sequence[str]) -> None:
-    """Write items as a sheet, with what to ask of each above its last columns."""
-    names = list(dict.fromkeys(name for item in items.values() for name in item.fields))
-    numbered = [f"{at}. {ask}" for at, ask in enumerate(asks, 1)]
-    rows = [["id", "cell", *names, "passages_shown", "source", "grade", "annotator", *numbered]]
-    for name, item in items.items():
-        fields = [_as_text(item.fields.get(field, "")) for field in names]
-        rows.append([name, item.cell, *fields, "\n\n".join(item.passages), item.source, "", "", *("" for _ in asks)])
-    write_sheet(path, rows)
-
-
-def take_items(
-    path: Path, dataset: Path, recipe: Recipe, items: Mapping[str, Item], annotator: str | None
-) -> tuple[int, list[str]]:
-    """Put the grades of a sheet on record; returns how many, and why others, or corrections, were not taken.
-
-    `annotator`: who graded; by the sheet's own names when None.
-    """
-    taken, faults = 0, []
-    for place, row in read_sheet(path, "id", "grade").lines:
-        said, name = row["grade"].strip().removesuffix(".0"), row["id"].strip()
-        if not said:
-            continue
-        who = check_annotator(annotator or re.sub(r"[^\w-]+", "-", row.get("annotator", "")).strip("-"))
-        if said not in map(str, GRADES) or name not in items:
-            faults.append(f"{place}: grade {said!r} of {name!r}; expected 1 to 5, of an item of this dataset")
-            continue
-        if fault := give_grade(dataset, recipe, items[name], who, int(said), row):
-            faults.append(f"{place}: correction not taken: {fault}")
-        taken += 1
-    return taken, faults
-
-
 # What grades come to.
 
 
+def read_all(dataset: Path, recipe: Recipe, items: Mapping[str, Item]) -> Grades:
+    """Return everyone's grades of these items; QuadragError where there are none."""
+    sheets = sorted((dataset / REVIEWS).glob("*.csv"))
+    grades = {path.stem: said for path in sheets if (said := read_grades(path, recipe, items))}
+    if not grades:
+        raise QuadragError(f"nobody has graded {dataset} yet; open it with --annotator NAME")
+    return grades
+
+
 def decide(recipe: Recipe, items: Mapping[str, Item], grades: Grades) -> Outcome:
-    """Return what passed; a correction that no longer holds does not."""
+    """Return what passed."""
     passed, graded, waiting = [], 0, 0
     for name, item in items.items():
         said = [of_one[name] for of_one in grades.values() if name in of_one]
@@ -263,23 +214,21 @@ def decide(recipe: Recipe, items: Mapping[str, Item], grades: Grades) -> Outcome
         first, *others = [grade.correction for grade in said if grade.grade == MEND] or [{}]
         if any(correction != first for correction in others):
             waiting += 1
-            continue
-        try:
+        else:
             passed.append((item, recipe.correct(item, first) if first else item.line))
-        except Rejected:
-            continue
     return Outcome(passed, graded, waiting)
 
 
-def describe(grades: Grades, outcome: Outcome, lost: int) -> Iterator[str]:
+def describe(grades: Grades, outcome: Outcome) -> Iterator[str]:
     """Yield what is to be said of the grades, in lines."""
     for who, said in grades.items():
         counts = Counter(grade.grade for grade in said.values())
         listed = ", ".join(f"{counts[grade]} of grade {grade}" for grade in GRADES)
         accepted = sum(grade.passed for grade in said.values())
         yield f"{who}: {len(said)} graded ({listed}); accepted {_share(accepted, len(said))}"
-        if bare := sum(grade.grade == MEND and not grade.correction for grade in said.values()):
-            yield f"{who}: {bare} of grade {MEND} without a correction; they do not pass"
+        for name, grade in said.items():
+            if grade.grade == MEND and not grade.passed:
+                yield f"{who}: {name} does not pass: {grade.fault or 'grade 3 without a correction'}"
     for who, other in itertools.combinations(grades, 2):
         both = [(grades[who][name], grades[other][name]) for name in grades[who] if name in grades[other]]
         if both:
@@ -289,8 +238,6 @@ def describe(grades: Grades, outcome: Outcome, lost: int) -> Iterator[str]:
     yield f"passed by all who graded: {_share(len(outcome.passed), outcome.graded)}"
     if outcome.waiting:
         yield f"{outcome.waiting} corrected in two ways; they pass once both corrections are the same"
-    if lost:
-        yield f"{lost} grades of questions that the dataset no longer has; they count for nothing"
 
 
 def _agree(pairs: Sequence[tuple[Any, Any]], classes: Sequence[Any]) -> str:

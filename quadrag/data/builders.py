@@ -50,18 +50,18 @@ def open_builder(
         builder = make_builder(benchmark, config, **options)
     except ValueError as error:
         raise QuadragError(f"{benchmark} {config}: {error}") from None
-    if split is not None:
-        check_split(builder, split)
+    if split is not None and split not in builder.config.splits:
+        raise unknown_name(f"split of {config}", split, list(builder.config.splits))
     builder.built, builder.counts = None, {}
     ready = find_prepared(benchmark, config, split) if data_dir is None and not options else None
     if ready is not None:
         builder.built, source, builder.counts = ready
-        builder.files = {name: {} for name in builder.counts if split in (None, name)}
+        builder.files = {name: {} for name in builder.config.splits if name in builder.counts and split in (None, name)}
         return builder, source
     place = files.find_place(benchmark, builder.config, data_dir, split)
     if not place.files:
         what = ", ".join(files.list_once(place.lacking))
-        raise QuadragError(f"{place.folder} lacks {what}, which {benchmark} {config} needs")
+        raise QuadragError(f"{place.folder or benchmark} lacks {what}, which {benchmark} {config} needs")
     builder.files = place.files
     return builder, place.source
 
@@ -82,20 +82,11 @@ def make_builder(benchmark: str, config: str, **options: Any) -> Any:
 
 def splits(builder: Any) -> list[str]:
     """Return the names of a config's splits that can be read, in the script's order."""
-    return [split for split in builder.config.splits if split in builder.files]
-
-
-def check_split(builder: Any, split: str) -> str:
-    """Return the split's name when the config has it; raise with the nearest names where it has not."""
-    known = list(builder.config.splits)
-    if split not in known:
-        raise unknown_name(f"split of {builder.config.name}", split, known)
-    return split
+    return list(builder.files)
 
 
 def rows(builder: Any, split: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a split, from the prepared cache or straight from the upstream files."""
-    check_split(builder, split)
     if split not in builder.files:
         raise QuadragError(f"{builder.config.name} has {', '.join(builder.files)} alone here, not {split}")
     with files.script_errors():

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from quadrag import catalogue
 from quadrag.data.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError, one_line
-from quadrag.paths import cache_dir
+from quadrag.paths import cache_dir, room
 from quadrag.provenance import Other, Provenance, Source, shorten
 
 SAMPLE = "sample"  # stands for the folder of the bundled sample
@@ -168,6 +168,7 @@ def digest(paths: Mapping[str, Path]) -> str:
 
 
 def identify(benchmark: str, used: Files) -> str:
-    """Return the digest of files and of the script with the modules beside it: of all that decides rows."""
-    modules = catalogue.benchmarks()[benchmark].parent.glob("*.py")
+    """Return the digest of files, of the script, and of the modules beside it or of ours that it reads with."""
+    shared = room("datasets_scripts") / "_shared" / "reading.py"
+    modules = [shared, *catalogue.benchmarks()[benchmark].parent.glob("*.py")]
     return digest({**{f"script {path.name}": path for path in modules}, **used})

@@ -71,13 +71,16 @@ def export(
         QuadragError: nothing is then written of that benchmark, or of any where it shows before the first row.
     """
     repositories = plan_repositories(benchmarks or list(catalogue.benchmarks()), data_dir, accept_licence)
-    folders = [directory.expanduser() / each.benchmark for each in repositories]
-    for folder in folders:
-        if folder.exists() and not (folder / MANIFEST).is_file():
-            raise QuadragError(f"{folder} is there and is no export of quadrag; remove it or name another folder")
-    for folder, each in zip(folders, repositories, strict=True):
+    for repository in repositories:
+        folder = directory.expanduser() / repository.benchmark
+        names = {path.name for path in folder.iterdir()} if folder.exists() else set()
+        ours = {MANIFEST, "README.md", "eval.yaml", *catalogue.configs(repository.benchmark)}
+        if names and (MANIFEST not in names or names - ours):
+            raise QuadragError(f"{folder} holds what is no export of quadrag; remove it or name another folder")
+    for repository in repositories:
+        folder = directory.expanduser() / repository.benchmark
         with scratch(folder) as aside:
-            write_repository(aside, each, progress)
+            write_repository(aside, repository, progress)
             if folder.exists():
                 shutil.rmtree(folder)
             aside.replace(folder)

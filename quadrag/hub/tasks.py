@@ -49,7 +49,7 @@ def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str
     if not tasks:
         return None
     values = [
-        f"{line.key} of the metric {line.metric} in {line.unit} for {', '.join(line.configs)}"
+        f"{line.key} of the metric {line.metric} ({line.unit}) for {', '.join(line.configs)}"
         for line in card_facts(benchmark).headlines
     ]
     about = one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION)

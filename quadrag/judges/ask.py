@@ -9,12 +9,12 @@ from typing import Any
 
 from quadrag.benchmark import known, load
 from quadrag.chat.completer import Completer
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError, pick
 from quadrag.metric_record import metric_record
-from quadrag.metrics._shared.phrases import bounded, correct, label
 from quadrag.metrics._shared.scoring import drive
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
+from quadrag.results.certificates import read_signature
 from quadrag.results.run import PROFILES
 from quadrag.scoring.drive import Judge, Messages, load_scorer
 from quadrag.sheet import read_sheet
@@ -24,8 +24,6 @@ from .labels import Graded, Item, LabelSet, find_graded, list_lines
 
 PROFILE = PROFILES[-1]  # how replies are read
 RECORDED = "recorded:"
-# What asks nobody: an accepted answer stands in the answer, as whole numbers and words, or anywhere.
-RULES = ("rule:bounded", "rule:plain")
 _NO_GOLD = "(none is given; go by the passages)"
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
@@ -57,33 +55,19 @@ def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
 
 
 def list_judges(labels: LabelSet) -> list[str]:
-    """List the judges that a set needs no model for: those recorded with it, and rules where it has golds."""
-    rules = {*labels.graded.grades} == {"right", "wrong"} and any(item.golds for item in labels.items)
-    return [*(f"{RECORDED}{name}" for name in labels.recorded), *(RULES if rules else ())]
+    """List the judges that a set needs no model for: those recorded with it."""
+    return [f"{RECORDED}{name}" for name in labels.recorded]
 
 
 def find_verdicts(labels: LabelSet, spec: str) -> Verdicts | None:
-    """Find the verdicts of a file, of a rule, or of a judge recorded with a set; None of a model, which is asked."""
+    """Find the verdicts of a file, or of a judge recorded with a set; None of a model, which is asked."""
     path = Path(spec)
     if path.is_file() or (path.suffix in (".csv", ".tsv", ".jsonl") and "://" not in spec):
         return read_verdicts(labels, path)
-    if not spec.startswith(("rule:", RECORDED)):
+    if not spec.startswith(RECORDED):
         return None
-    if spec not in list_judges(labels):
-        raise unknown_name(f"judge of {labels.name}", spec, [*list_judges(labels), "http://host:port/v1#model"])
-    if spec in RULES:
-        return Verdicts(spec, {item.id: _judge_by_rule(spec, item) for item in labels.items})
     name = spec.removeprefix(RECORDED)
-    return Verdicts(name, labels.recorded[name])
-
-
-def _judge_by_rule(rule: str, item: Item) -> str:
-    golds = [list(item.golds)]
-    if rule == "rule:bounded":
-        right = bounded(item.answer, golds, profile=PROFILE)
-    else:
-        right = correct(label(item.answer, golds, profile=PROFILE))
-    return "right" if right else "wrong"
+    return Verdicts(name, pick(f"judge recorded with {labels.name}", name, labels.recorded))
 
 
 def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
@@ -157,12 +141,6 @@ def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:
     items = [Item(name, "", "question", "answer", golds=("gold",), passages=("passage",)) for name in ids]
     verdicts = judge_items(LabelSet("", graded, items, {}), lambda batch: list(replies))
     return [verdicts.grades.get(name) for name in ids]
-
-
-def read_signature(signature: str) -> dict[str, str]:
-    """Return the fields of a metric's signature."""
-    fields = (part.partition(":") for part in signature.split("|")[1:])
-    return {name: value for name, _, value in fields}
 
 
 def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:

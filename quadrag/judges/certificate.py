@@ -1,15 +1,11 @@
-"""A certificate: how well a judge agrees with people, in a small file sealed by the sha256 of its other entries.
+"""How a certificate is made of a judge's verdicts and people's labels, and the tables of certificates.
 
-Its figures are of the judge's own verdicts, those that can be read; with what a metric's rules decide they make the
-pipeline, which a run's values rest on. It stands for a judge where a run asked the same model with the same prompt for
-the same metric.
+The tables are like those that papers print of judges: a row a judge, and a row a class.
 """
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,104 +13,20 @@ from typing import Any
 import numpy as np
 
 from quadrag import __version__
-from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
 from quadrag.records import write_text
-from quadrag.reporting.cells import FEW, write_number
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Run
-from quadrag.results.score import Cause, Score, Status
+from quadrag.reporting.cells import ALIKE, FEW, NOTHING, write_number
+from quadrag.reporting.table import Cell, Row, Table
+from quadrag.results.certificates import FORM, Certificate, round_two
+from quadrag.results.note import Note
 from quadrag.stats import wilson
 from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, class_figures, count_pairs
 
-from .ask import PROFILE, Verdicts, list_judged, read_signature
+from .ask import PROFILE, Verdicts, list_judged
 from .labels import Item, LabelSet
 
-_FORM = "quadrag certificate 1"
-_NO_KAPPA = 0.1  # as by chance, where it may be 0
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """What is known of a judge."""
-
-    form: str  # the form of the file
-    quadrag: str  # the version that made it
-    labels: dict[str, Any]  # the label set: name, what is graded, source, sha256 of each file, how many labels, notes
-    metric: str  # the evaluate module
-    key: str  # its value that was graded
-    judge: str  # the model, or what else judged
-    service: str  # where it was asked
-    prompts: list[str]  # the digests of the metric's prompt; none of a judge that no prompt was sent to
-    profile: str  # how its replies were read
-    # agreement, kappa, AC1 and their intervals, counts, classes, ceiling, cost, all of the judge's own verdicts; under
-    # `pipeline`, where rules decide some items, how far these and the judge together agree with people
-    figures: dict[str, Any]
-
-    def write(self, path: Path) -> None:
-        """Write the file."""
-        write_text(path, json.dumps(self.row, ensure_ascii=False, indent=1) + "\n")
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """What the file holds: all of it, and its sum first."""
-        row = asdict(self)
-        return {"sum": _sum(row), **row}
-
-    @classmethod
-    def from_row(cls, row: Any, place: object) -> "Certificate":
-        """Make a certificate of what its file, at `place`, holds; QuadragError where it is none, or was altered."""
-        names = [field.name for field in fields(cls)]
-        entries: dict[str, Any] = {name: row.get(name) for name in names} if isinstance(row, dict) else {}
-        if entries.get("form") != _FORM or row != {"sum": _sum(entries), **entries}:
-            raise QuadragError(
-                f"{place} is no certificate, or was altered; expected one of `quadrag certify-judge --out`"
-            )
-        return cls(**entries)
-
-    def fits(self, signature: str) -> bool:
-        """Tell whether a row of scores with this signature was judged by this judge with this prompt."""
-        signed = read_signature(signature)
-        named = signature.partition("|")[0] == self.metric
-        return named and signed.get("judge") == self.judge and signed.get("prompt") in self.prompts
-
-    @property
-    def is_chance(self) -> bool:
-        """Whether the judge agrees with people no better than chance, so that its verdicts say nothing."""
-        return self._may_be_chance and (self.figures["kappa"] or 0) <= _NO_KAPPA
-
-    @property
-    def _may_be_chance(self) -> bool:
-        kappa, between = self.figures["kappa"], self.figures["kappa_interval"]
-        return kappa is None or (between[0] if between else kappa) <= 0
-
-    def note(self, keys: Sequence[str]) -> Note:
-        """Make the note of what a reader of scores by some keys is told."""
-        figures = self.figures
-        between = figures["agreement_interval"]
-        low_high = f" (95% {_percent(between[0])}\u2013{_percent(between[1])})" if between else ""
-        params: dict[str, Any] = {"judge": self.judge, "agreement": f"{_percent(figures['agreement'])}%{low_high}"}
-        params |= {"labels": self.labels["name"], "kappa": round_two(figures["kappa"]), "keys": list(keys)}
-        if self.is_chance:
-            return Note(NoteCode.JUDGE_BY_CHANCE, params)
-        return Note(NoteCode.JUDGE_AGREEMENT, params | ({"kind": "doubt"} if self._may_be_chance else {}))
-
-
-def round_two(value: float | None) -> str:
-    """Round to two decimals, a half upwards, as 0.825 to 0.83."""
-    return "unknown" if value is None else write_number(value + 1e-9, 2)
-
-
-def _percent(value: float) -> str:
-    """Write a share in percent, a half upwards, as 0.825 as 83."""
-    return f"{100 * value + 1e-7:.0f}"
-
-
-def _sum(row: Any) -> str:
-    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
-
-
-# How one is made.
+_IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
+_TOO_FEW = f"Labels of fewer than {FEW} questions tell nothing of a judge."
+_INTERVALS = "95% intervals of questions drawn with replacement, Wilson's of items that share none; none under five."
 
 
 def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
@@ -144,7 +56,7 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
     about, figures = json.loads(json.dumps([about, figures]))  # as the file has them
     judge, prompts = verdicts.judge, list(verdicts.prompts)
     return Certificate(
-        _FORM, __version__, about, graded.metric, graded.key, judge, verdicts.service, prompts, PROFILE, figures
+        FORM, __version__, about, graded.metric, graded.key, judge, verdicts.service, prompts, PROFILE, figures
     )
 
 
@@ -171,58 +83,78 @@ def _agree(items: Sequence[Item], said: Sequence[str], classes: Sequence[str]) -
 
 def measure_ceiling(labels: LabelSet) -> Agreement | None:
     """Return how people agree with each other: of several, the pairs of the items that both labelled, together."""
-    votes = [*(item.votes for item in labels.items), *labels.split]
-    pairs = [pair for several in votes for pair in combinations(several, 2) if None not in pair]
+    pairs = [pair for item in labels.items for pair in combinations(item.votes, 2) if None not in pair]
     if not pairs:
         return None
     first, second = zip(*pairs, strict=True)
     return agreement(count_pairs(first, second, list(labels.graded.grades)))
 
 
-# How those that there are stand beside results.
+def write_certificate(certificate: Certificate, path: Path) -> None:
+    """Write the file of a certificate."""
+    write_text(path, json.dumps(certificate.row, ensure_ascii=False, indent=1) + "\n")
 
 
-def read_certificates(names: Sequence[str]) -> list[Certificate]:
-    """Read certificates; QuadragError where a file is none, or was altered."""
-    certificates = []
-    for name in names:
-        try:
-            row = parse_json(Path(name).read_bytes(), name, "a certificate of `quadrag certify-judge --out`")
-        except OSError as error:
-            raise QuadragError(f"cannot read {name} ({error.strerror}); expected a certificate") from None
-        certificates.append(Certificate.from_row(row, name))
-    return certificates
+# Tables of certificates.
 
 
-def find_certificate(certificates: Sequence[Certificate], signature: str) -> Certificate | None:
-    """Return the first certificate that stands for the judge of a row; None where none does."""
-    return next((certificate for certificate in certificates if certificate.fits(signature)), None)
+def describe_labels(labels: LabelSet) -> str:
+    """Say in a line what the labels are."""
+    counts = (f"{name} {sum(item.label == name for item in labels.items)}" for name in labels.graded.grades)
+    return f"{labels.name}: {len(labels.items)} labels ({', '.join(counts)})"
 
 
-def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
-    """Return certificates in their order, equal ones once."""
-    return list({_sum(asdict(certificate)): certificate for certificate in certificates}.values())
+def tabulate(judges: Sequence[Certificate]) -> list[Table]:
+    """Make the tables of judges on one label set: a line for each, and of a judge alone also a line for each class."""
+    return [_compare(judges), *(_classes(judge) for judge in judges if len(judges) == 1)]
 
 
-def lay_beside(results: Iterable[Run], certificates: Sequence[Certificate] = ()) -> None:
-    """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
+def _compare(judges: Sequence[Certificate]) -> Table:
+    labels, ceiling = judges[0].labels, judges[0].figures["ceiling"]
+    notes: list[Note | str] = [f"Labels: {labels['source']}."] if labels["source"] else []
+    notes += [*labels["notes"], _IN_PERCENT, _INTERVALS]
+    lines = []
+    for judge in judges:
+        name, figures = judge.judge, judge.figures
+        mark = ALIKE if judge.is_chance else ""
+        lines.append(Row(name, _cells(figures, mark)))
+        if pipeline := figures.get("pipeline"):
+            lines.append(Row(f"rules and {name}", _cells(pipeline, mark)))
+        if figures["agreement_interval"] is None:
+            notes += [_TOO_FEW] * (len(judges) == 1)
+        elif judge.is_chance or len(judges) == 1:
+            notes.append(judge.note([labels["graded"]]))
+        if unreadable := figures["unreadable"]:
+            counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
+            notes.append(f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out.")
+    if ceiling:
+        lines.append(Row("people (ceiling)", _cells(ceiling | {"agreement": ceiling["accuracy"]}), rule=True))
+    title = f"Agreement with people, {labels['name']}, {labels['graded']}"
+    return Table(title, "judge", ["agreement", "kappa", "AC1", "n"], lines, notes)
 
-    `certificates`, which the user names, go before those that are kept with a run.
-    """
-    for result in results:
-        place = f"the certificate kept in {result.folder}"
-        kept = [Certificate.from_row(row, place) for row in result.record.certificates]
-        result.certificates = unique([*certificates, *kept])
-        found = {row.key.name: find_certificate(result.certificates, row.signature) for row in result.scores}
-        by_chance = {name for name, certificate in found.items() if certificate and certificate.is_chance}
-        result.scores = [discredit(score) if score.key.verdict in by_chance else score for score in result.scores]
+
+def _cells(figures: Mapping[str, Any], mark: str = "") -> list[Cell]:
+    cells = []
+    for name, write in (("agreement", _percent), ("kappa", round_two), ("ac1", round_two)):
+        value, between = figures[name], figures.get(f"{name}_interval")
+        low, high = between or (0, 0)
+        # An interval without width would look like certainty.
+        sub = "" if not between else NOTHING if low == high else f"{write(low)} to {write(high)}"
+        cells.append(Cell((NOTHING if value is None else write(value)) + mark, sub))
+    return [*cells, Cell(str(figures["n"]))]
 
 
-def discredit(score: Score) -> Score:
-    """Mark a score whose value rests on verdicts that agree with people no better than chance.
+def _percent(value: float) -> str:
+    return write_number(100 * value, 1)
 
-    None that rules alone decided.
-    """
-    if score.counts.by_rule or score.status not in (Status.OK, Status.UNRELIABLE):
-        return score
-    return replace(score, status=Status.UNTRUSTED_JUDGE, reason=Cause.JUDGE_BY_CHANCE)
+
+def _classes(judge: Certificate) -> Table:
+    """Make the table of the classes that people gave: in percent how a judge finds each, and what it says of them."""
+    figures = judge.figures
+    lines = []
+    for (label, figure), counts in zip(figures["by_class"].items(), figures["confusion"], strict=True):
+        shares = (figure[kind] for kind in ("precision", "recall", "f1"))
+        cells = [NOTHING if share is None else _percent(share) for share in shares]
+        lines.append(Row(label, [*map(Cell, [*cells, *map(str, counts), str(figure["labels"])])]))
+    columns = ["precision", "recall", "F1", *(f"judge {label}" for label in figures["classes"]), "n"]
+    return Table(f"By class, {judge.judge}", "people say", columns, lines, ["Percent, and counts."])

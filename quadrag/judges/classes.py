@@ -21,7 +21,7 @@ from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.stats import Item, summarise_all
 
-from .corrected import Judged
+from .labelled import Judged
 from .labels import Graded
 
 ERRORS = "errors"  # what `--metric` calls it

@@ -15,11 +15,12 @@ from quadrag.errors import NotReady, QuadragError, tell_extra
 from quadrag.metric_record import metric_record
 from quadrag.printing import is_terminal
 from quadrag.records import write_text
+from quadrag.results.certificates import Certificate
 from quadrag.scratch import scratch
 from quadrag.systems.local import LocalModel
 
 from .ask import ask_judge, check_askable, judge_items
-from .certificate import Certificate, certify
+from .certificate import certify, write_certificate
 from .labels import Item, LabelSet
 
 SHARES = (5, 1, 4)  # to learn from, to choose by, to be measured on (Wang et al. 2024, section 3.4)
@@ -77,7 +78,7 @@ def make_judge(labels: LabelSet, model: str, out: Path, settings: Settings, ledg
     after = _measure(unseen, str(out), ledger)
     if after is None:
         raise QuadragError(f"{out} gives no readable verdict; train it longer, with more --passes or a higher --rate")
-    after.write(out / CERTIFICATE)
+    write_certificate(after, out / CERTIFICATE)
     names = ("learn", "choose", "unseen")
     ids = {name: [item.id for item in part] for name, part in zip(names, parts, strict=True)}
     write_text(out / "labels.json", json.dumps(ids, ensure_ascii=False, indent=1) + "\n")

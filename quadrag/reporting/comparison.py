@@ -9,8 +9,8 @@ from itertools import combinations
 from pathlib import Path
 
 from quadrag.errors import GateFailed, QuadragError, unknown_name
-from quadrag.judges.notes import note_judges
 from quadrag.metric_record import show_key
+from quadrag.results.certificates import note_judges
 from quadrag.results.check import check_lacking
 from quadrag.results.compare import (
     FEW,

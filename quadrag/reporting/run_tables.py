@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from quadrag.audit import Finding
-from quadrag.judges.notes import note_judges
 from quadrag.metric_record import show_key
+from quadrag.results.certificates import note_judges
 from quadrag.results.check import is_part
 from quadrag.results.items import exclude, items_of
 from quadrag.results.note import Note, NoteCode

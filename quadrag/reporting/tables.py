@@ -7,9 +7,8 @@ from pathlib import Path
 
 from quadrag.benchmark import load
 from quadrag.catalogue import configs
-from quadrag.judges.certificate import unique
-from quadrag.judges.notes import note_judges
 from quadrag.provenance import Share, join
+from quadrag.results.certificates import note_judges, unique
 from quadrag.results.note import Note, rename_splits
 from quadrag.results.run import PROFILES, Run
 from quadrag.run.finished import refuse_repeated_tasks

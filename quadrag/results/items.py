@@ -99,8 +99,9 @@ def find_short(answers: Iterable[Answer]) -> dict[str, str]:
     """Find the replies of a model that are ``empty``, or were ``cut`` by length, by ``config/split/id/sample``."""
     found = {}
     for answer in answers:
-        if answer.is_cut or answer.is_empty:
-            found["/".join((*answer.key, str(answer.sample)))] = "cut" if answer.is_cut else "empty"
+        cut = answer.state == "truncated" or answer.finish_reason == "length"  # before the answer began, or within it
+        if cut or (answer.answer is not None and not answer.answer.strip()):
+            found["/".join((*answer.key, str(answer.sample)))] = "cut" if cut else "empty"
     return found
 
 

@@ -45,31 +45,20 @@ def read_verdicts(lines: Lines, name: str) -> list[float | str | None]:
 
 def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
     """Note what is odd of a judge's verdicts, metric by metric, on answers whose items are given."""
-    notes = []
-    if alike := find_alike(said):
-        notes.append(note_constant(judge, alike, [name for each in alike for name in each]))
-    for each in said:
-        for name, verdicts in each.items():
-            if doubt := _find_doubt(name, verdicts, lines):
-                notes.append(Note(NoteCode.JUDGE_DOUBTFUL, {"judge": judge, "score": name, **doubt, "keys": [*each]}))
-    return notes
-
-
-def find_alike(said: Sequence[Said]) -> list[dict[str, list[float | str]]]:
-    """Return by metric and score the verdicts that are several times the same, and never another."""
-    found = []
+    notes, alike = [], []
     for each in said:
         heard = {name: [verdict for verdict in verdicts if verdict is not None] for name, verdicts in each.items()}
-        found.append({name: own for name, own in heard.items() if len({*own}) == 1 and len(own) >= _LEAST})
-    return [alike for alike in found if alike]
-
-
-def note_constant(judge: str, alike: Sequence[Said], keys: Sequence[str]) -> Note:
-    """Note that all verdicts of a judge are one and the same by each of some keys."""
-    counts = [max(map(len, each.values())) for each in alike]  # one verdict may have several keys
-    verdicts = {name: own[0] for each in alike for name, own in each.items()}
-    params = {"judge": judge, "count": sum(counts), "verdicts": verdicts}
-    return Note(NoteCode.JUDGE_CONSTANT, {**params, "keys": list(keys)})
+        alike.append({name: own for name, own in heard.items() if len({*own}) == 1 and len(own) >= _LEAST})
+    if any(alike):
+        verdicts = {name: own[0] for each in alike for name, own in each.items()}
+        count = sum(max(map(len, each.values()), default=0) for each in alike)  # one verdict may have several keys
+        params = {"judge": judge, "count": count, "verdicts": verdicts, "keys": [*verdicts]}
+        notes.append(Note(NoteCode.JUDGE_CONSTANT, params))
+    for each in said:
+        for name, own in each.items():
+            if doubt := _find_doubt(name, own, lines):
+                notes.append(Note(NoteCode.JUDGE_DOUBTFUL, {"judge": judge, "score": name, **doubt, "keys": [*each]}))
+    return notes
 
 
 def _find_doubt(name: str, verdicts: Verdicts, lines: Lines) -> dict[str, Any] | None:

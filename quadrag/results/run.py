@@ -20,19 +20,13 @@ PROFILES = ("official", "corrected")
 
 
 class Asked(NamedTuple):
-    """What is kept of a question in a run's folder.
+    """What is kept of a question in a run's folder."""
 
-    Attributes:
-        sha256: a digest of it with its gold, by which two runs know the questions that they share.
-        unit: what hangs together with it; None where it stands alone.
-        slices: the groups of questions that it belongs to, by the name of the grouping.
-        stratum: its part of a weighted mean; None where there is none.
-    """
-
-    sha256: str
-    unit: str | None = None
+    sha256: str  # a digest of it with its gold, by which two runs know the questions that they share
+    unit: str | None = None  # what hangs together with it; None where it stands alone
+    # the groups of questions that it belongs to, by the name of the grouping.
     slices: Mapping[str, str] = MappingProxyType({})
-    stratum: Stratum | None = None
+    stratum: Stratum | None = None  # its part of a weighted mean; None where there is none
 
 
 @dataclass(slots=True, eq=False)

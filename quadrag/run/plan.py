@@ -15,11 +15,11 @@ from typing import Any
 from quadrag import catalogue
 from quadrag.benchmark import Benchmark, JudgePreset, OptionSpec, known, load
 from quadrag.data.builders import options_of
-from quadrag.errors import QuadragError, unknown_name
-from quadrag.parts import SETTINGS, Retrieval, validate
+from quadrag.errors import QuadragError, pick, unknown_name
+from quadrag.parts import SETTINGS, validate
 from quadrag.reading import parse_yaml
 from quadrag.scoring.judging import verdict_format
-from quadrag.spec import CHALLENGE, EXTRACTIVE, RAG, Chat, Replica, RunSpec, is_address, merge, read_spec
+from quadrag.spec import CHALLENGE, EXTRACTIVE, RAG, UNKNOWN, Chat, Replica, RunSpec, is_address, merge, read_spec
 from quadrag.trust import Trust
 
 Partial = Mapping[str, Any]
@@ -63,7 +63,13 @@ def plan_run(partial: Partial, trust: Trust | None = None, what: str = "the spec
     alone = isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE
     if spec.prompts and alone and not spec.judges and spec.entity_model is None:
         raise QuadragError("--prompts are for a chat model, and there is none; leave them out")
-    return spec.changed(retrieval=_settle_retrieval(benchmark, spec, settings, trust or Trust()))
+    if spec.retriever not in (*benchmark.retrievers, RAG, UNKNOWN):
+        raise unknown_name(f"retriever of {benchmark.name}", spec.retriever, benchmark.retrievers)
+    for setting in settings:
+        if setting not in spec.retrieves.settings:
+            flag = f"--{setting.replace('_', '-')}"
+            raise QuadragError(f"the retriever {spec.retriever} of {benchmark.name} does not use {flag}; leave it out")
+    return spec.changed(retrieval=benchmark.retrieval.changed(**settings, trust=trust or Trust()))
 
 
 def name_system(spec: RunSpec, asked: str) -> str:
@@ -83,20 +89,10 @@ def name_benchmark(partial: Partial) -> str:
     return catalogue.benchmark_name(str(partial["benchmark"]))
 
 
-def _settle_retrieval(benchmark: Benchmark, spec: RunSpec, settings: Partial, trust: Trust) -> Retrieval:
-    if spec.retriever not in (*benchmark.retrievers, RAG, "unknown"):
-        raise unknown_name(f"retriever of {benchmark.name}", str(spec.retriever), benchmark.retrievers)
-    for setting in settings:
-        if setting not in spec.retrieves.settings:
-            flag = f"--{setting.replace('_', '-')}"
-            raise QuadragError(f"the retriever {spec.retriever} of {benchmark.name} does not use {flag}; leave it out")
-    return benchmark.retrieval.changed(**settings, trust=trust)
-
-
 def plan_judges(
     benchmark: str, named: Sequence[str], form: str | None, longest: int | None, names: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """Return what `RunSpec.judges` says of judges: specs, or presets as ``llama-3-70b-instruct=http://...``.
+    """Return what `RunSpec.judges` says of judges: specs, or presets as ``NAME=http://...``.
 
     Args:
         benchmark: whose verdicts they give.
@@ -130,18 +126,10 @@ def _read_judge(text: str, place: int) -> tuple[str, dict[str, Any]]:
     name, mark, where = text.partition("=")
     if not mark or not re.fullmatch(r"[\w.-]+", name):
         return text, {}
-    presets = judge_presets()
-    if name not in presets:
-        raise QuadragError(f"{unknown_name('judge preset', name, presets)}; a model of your own: URL#{name}")
-    preset = presets[name]
-    if preset.role not in (None, place):
-        order = "second, after the judge of the other metrics" if preset.role else "first"
-        raise QuadragError(f"--judge {name} is asked about its own metrics alone; name it {order}")
-    if not is_address(where):
-        return where, {} if where.startswith("local:") else dict(preset.parameters)
-    if "#" in where:
-        raise QuadragError(f"--judge {name}=... names a model beside the preset's {preset.model}; leave out #...")
-    return f"{where}#{preset.model}", dict(preset.parameters)
+    preset = pick("judge preset", name, judge_presets())
+    if is_address(where):
+        return f"{where}#{preset.model}", dict(preset.parameters)
+    return where, {} if where.startswith("local:") else dict(preset.parameters)
 
 
 def plan_all(partial: Partial, original: bool = False, trust: Trust | None = None) -> list[RunSpec]:

@@ -44,7 +44,7 @@ class LocalModel(Completer):
         `replay` answers from the ledger alone. Parameters are temperature (0: greedy), top_p, top_k,
         repetition_penalty, max_tokens (512 when absent) and seed. `batch_size` is the most chats at once.
         """
-        super().__init__(model, ledger, replay, parameters)
+        super().__init__(model, ledger, replay, parameters, f"local:{model}")
         if unknown := set(self.parameters) - _PARAMETERS:
             raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")
         # `seconds` are of generation.
@@ -54,11 +54,6 @@ class LocalModel(Completer):
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
         self._loaded: tuple[Any, Any] | None = None
-
-    @property
-    def known_as(self) -> str:
-        """The name in the ledger."""
-        return f"local:{self.model}"
 
     def close(self) -> None:
         """Let the model go."""

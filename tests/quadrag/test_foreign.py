@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 FOREIGN = Path(__file__).parents[1] / "foreign"
-SITE = """
+COMMAND = """
 import sys
 from quadrag.cli import main
 sys.exit(main(sys.argv[1:]))
@@ -36,18 +37,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def quadrag(site: Path, folder: Path) -> Callable[..., str]:
-    """A function that runs a command where the package is installed, and returns what it printed."""
+def python(site: Path, folder: Path) -> Callable[..., str]:
+    """A function that runs Python code where the package is installed, and returns what it printed."""
     path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path, "HF_HOME": str(folder / "hf"), "COLUMNS": "80"}
+    for name in ("HF_MODULES_CACHE", "HF_EVALUATE_CACHE", "HF_DATASETS_CACHE"):
+        environment.pop(name, None)
 
-    def run(*arguments: str, code: int = 0) -> str:
-        command = [sys.executable, "-c", SITE, *arguments]
+    def run(text: str, *arguments: str, code: int = 0) -> str:
+        command = [sys.executable, "-c", text, *arguments]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
         assert done.returncode == code, done.stderr
-        return done.stdout if code == 0 else done.stderr
+        return done.stdout if code in (0, 4) else done.stderr
 
     return run
+
+
+@pytest.fixture(scope="module")
+def quadrag(python: Callable[..., str]) -> Callable[..., str]:
+    """A function that runs a command."""
+    return partial(python, COMMAND)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +110,22 @@ def test_it_is_exported(quadrag, folder):
     assert list((folder / "hub").rglob("*.parquet")) and list((folder / "hub").rglob("README.md"))
 
 
-def test_it_is_prepared_and_its_metric_loads_by_name(quadrag, folder, site):
+PYTHON = """
+import json, quadrag
+asked = list(quadrag.questions("harbour", "ships", data_dir="sample"))
+good = quadrag.evaluate("harbour", "ships", lambda q: "Kelby, Ostrand, Varnholm, Marrow Sound", data_dir="sample")
+bad = quadrag.evaluate("harbour", "ships", lambda q: "At sea.", data_dir="sample", out="bad")
+print(json.dumps([len(asked), good["port_named"].value, bad["port_named"].value,
+    quadrag.compare(good, bad)["port_named"].difference]))
+"""
+
+
+def test_python_measures_and_compares_with_it_and_a_gate_holds_it(python, quadrag):
+    assert json.loads(python(PYTHON)) == [6, 1, 0, -1]
+    quadrag("report", "bad", "--fail-below", "port_named=0.999", code=4)
+
+
+def test_it_is_prepared_and_its_metric_loads_by_name(quadrag, python):
     quadrag("prepare", "harbour", "--data-dir", "sample")
     code = """
 import evaluate, json, datasets
@@ -109,12 +133,7 @@ rows = datasets.load_dataset("harbour", "ships", split="test")
 result = evaluate.load("port_named").compute(predictions=["To Kelby."], references=[["Kelby"]])
 print(json.dumps([len(rows), result["port_named"]]))
 """
-    environment = {**os.environ, "HF_HOME": str(folder / "hf")}
-    for name in ("HF_MODULES_CACHE", "HF_EVALUATE_CACHE", "HF_DATASETS_CACHE"):
-        environment.pop(name, None)
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == [6, 1.0]
+    assert json.loads(python(code).splitlines()[-1]) == [6, 1.0]
 
 
 def test_harnesses_have_its_task(quadrag, folder):

@@ -4,18 +4,16 @@ Only a crisp answer is one: where two things are equal, a value is lacking, or a
 question.
 """
 
-import datetime
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quadrag.construct.checks import stands_in
 from quadrag.construct.steps import Rejected
 
 from ..kg.clock import parse as parse_query_time
-from .table import Table, Thing, Value, write_forms, write_lists
-from .templates import DYNAMISM, NAME, POPULARITY, Template, Templates
+from .table import DYNAMISM, NAME, POPULARITY, Table, Thing, Value, write_forms
+from .templates import Template, Templates
 
 BUCKETS = ("head", "torso", "tail")
 LARGEST = 10  # values of a set
@@ -66,8 +64,8 @@ class Sheet:
 
     def answer(self, template: Template, groups: Sequence[Group]) -> list[str]:
         """Compute every form of the answer about some groups, the one to show first; `Rejected` without a crisp one."""
-        many = template.type in ("set", "aggregation")
-        if not (many and template.given != (NAME,)) and any(len(group.things) != 1 for group in groups):
+        form = template.form
+        if not (form.many and template.given != (NAME,)) and any(len(group.things) != 1 for group in groups):
             raise Rejected("several things of that description")
         things = [thing for group in groups for thing in group.things]
         if template.type == "false_premise":
@@ -77,16 +75,16 @@ class Sheet:
         if template.type == "multi-hop":
             values, unit = self._follow(template, things[0])
         else:
-            values = [value for thing in things for value in _values(thing, template.column, one=not many)]
+            values = [value for thing in things for value in _values(thing, template.column, one=not form.many)]
             unit = self.templates.kinds[template.of].all_columns[template.column].unit
-        if template.takes_two and values[0] == values[1]:
+        if form.two and values[0] == values[1]:
             raise Rejected("a tie")
-        if template.type == "comparison":
+        if form.compute is None:
             better = groups[(values[0] < values[1]) == (template.wanted == "most")]
             return [better.shown[NAME]]
-        if many:
+        if form.many:
             _check_many(template, values)
-        forms = _COMPUTED[template.compute or template.type](values, unit, self._today)
+        forms = form.compute(values, unit, self._today)
         hidden = [] if template.type == "set" else list(forms)
         if template.type in ("set", "multi-hop"):
             hidden += [write_forms(value)[0] for value in values]
@@ -127,7 +125,7 @@ class Sheet:
 
 def ask(template: Template, groups: Sequence[Group]) -> str:
     """Return a template's question about some groups."""
-    if not template.takes_two:
+    if not template.form.two:
         return template.fill(groups[0].shown)
     return template.fill({slot: group.shown[NAME] for slot, group in zip(("first", "second"), groups, strict=True)})
 
@@ -151,28 +149,3 @@ def _check_many(template: Template, values: list[Value]) -> None:
         raise Rejected("fewer than two values")
     if template.compute == "count" and template.column == NAME and len(distinct) < len(values):
         raise Rejected("several things of that description")
-
-
-def _count(number: int, unit: str) -> list[str]:
-    return write_forms(Decimal(number), unit if number == 1 else f"{unit}s")
-
-
-def _count_years(since: datetime.date, to: datetime.date) -> list[str]:
-    years = to.year - since.year - ((to.month, to.day) < (since.month, since.day))
-    if years < 1:
-        raise Rejected("less than a year before the query time")
-    return _count(years, "year")
-
-
-# The forms of an answer from values, their unit and the day of the question, by question type or what is computed.
-_COMPUTED: Mapping[str, Callable[[Any, str | None, datetime.date], list[str]]] = {
-    "simple": lambda values, unit, today: write_forms(values[0], unit),
-    "simple_w_condition": lambda values, unit, today: write_forms(values[0], unit),
-    "multi-hop": lambda values, unit, today: write_forms(values[-1], unit),
-    "set": lambda values, unit, today: write_lists(list(dict.fromkeys(values))),
-    "sum": lambda values, unit, today: write_forms(sum(values, Decimal(0)), unit),
-    "count": lambda values, unit, today: write_forms(Decimal(len({*values}))),
-    "difference": lambda values, unit, today: write_forms(abs(values[0] - values[1]), unit),
-    "days_between": lambda values, unit, today: _count(abs((values[0] - values[1]).days), "day"),
-    "years_since": lambda values, unit, today: _count_years(values[0], today),
-}

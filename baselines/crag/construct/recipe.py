@@ -88,7 +88,7 @@ def _questions(row: Row, order: Order) -> list[Row]:
 
 def _drawn(template: Template, groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:
     """Return what a question is about: a group, or two that nothing else is asked about with this template."""
-    return zip(groups[::2], groups[1::2]) if template.takes_two else ((group,) for group in groups)  # noqa: B905
+    return zip(groups[::2], groups[1::2]) if template.form.two else ((group,) for group in groups)  # noqa: B905
 
 
 def _row(row: Row, bucket: str, drawn: Sequence[Group]) -> Row:

@@ -8,14 +8,16 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.parts import Part, Text
 from quadrag.records import read_jsonl
 from quadrag.sheet import read_sheet
 
-from .templates import NAME, POPULARITY, Column, Kind
-
+NAME, POPULARITY = "name", "popularity"
+Dynamism = Literal["static", "slow-changing", "fast-changing", "real-time"]
+DYNAMISM: tuple[str, ...] = get_args(Dynamism)  # from the slowest to the fastest
 Value = Any  # a text, a number as Decimal, or a date
 Thing = dict[str, tuple[Value, ...]]  # by column; no value where the cell is empty
 Table = dict[str, list[Thing]]  # by kind
@@ -24,6 +26,28 @@ _KIND = "kind"
 _LIST = ";"  # between the values of a cell of CSV
 _LONGEST = 25  # digits of a number
 _EXPECTED = {"number": "a number as 1250 or 6.5", "date": "a date as 2024-03-05", "text": "a text", "list": "texts"}
+
+
+class Column(Part):
+    """A column: what its cells hold, how fast they change, which kind they name, and the unit of a number."""
+
+    type: Literal["text", "number", "date", "list"] = "text"
+    dynamism: Dynamism = "static"
+    link: Text | None = None
+    unit: Text | None = None
+
+
+class Kind(Part):
+    """A kind of things: the columns of its name and of its popularity in the table, and the others by name."""
+
+    columns: Mapping[str, Column]
+    name: Text = NAME
+    popularity: Text | None = None
+
+    @property
+    def all_columns(self) -> Mapping[str, Column]:
+        """The columns, that of the name among them."""
+        return {**self.columns, NAME: Column()}
 
 
 def read_table(path: Path, kinds: Mapping[str, Kind]) -> Table:
@@ -126,5 +150,5 @@ def _plain(value: Decimal) -> str:
 
 def write_lists(values: Sequence[Value]) -> list[str]:
     """Return several values as one answer, in their order: with commas, and with a last "and"."""
-    texts = [write_forms(value)[0] for value in sorted(values)]
+    texts = [write_forms(value)[0] for value in sorted({*values})]
     return [", ".join(texts), f"{', '.join(texts[:-1])} and {texts[-1]}"]

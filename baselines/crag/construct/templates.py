@@ -3,65 +3,89 @@
 docs/construct-crag.md says what a writer of such a file needs to know. A fault is one line that names its place.
 """
 
+import datetime
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, StringConstraints, model_validator
 
+from quadrag.construct.steps import Rejected
 from quadrag.errors import QuadragError
 from quadrag.parts import Count, Part, Text, validate
 from quadrag.reading import parse_yaml
 
 from ..kg.clock import parse as parse_query_time
+from .table import NAME, Dynamism, Kind, write_forms, write_lists
 
-NAME, POPULARITY = "name", "popularity"
-Dynamism = Literal["static", "slow-changing", "fast-changing", "real-time"]
-DYNAMISM: tuple[str, ...] = get_args(Dynamism)  # from the slowest to the fastest
-# By question type: the keys that a template needs, and those that it may have besides.
-_KEYS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "simple": (("column",), ()),
-    "simple_w_condition": (("given", "column"), ()),
-    "set": (("column",), ("given",)),
-    "comparison": (("column", "wanted"), ()),
-    "aggregation": (("compute",), ("given", "column")),
-    "multi-hop": (("path",), ()),
-    "post-processing": (("column", "compute"), ()),
-    "false_premise": (("column",), ()),
-}
-_COMPUTES = {"aggregation": ("count", "sum"), "post-processing": ("days_between", "difference", "years_since")}
-# What a column's type must be, by what is computed or the question type, where not any will do.
-_TYPES: Mapping[str, tuple[str, ...]] = {
-    "comparison": ("number", "date"),
-    "sum": ("number",),
-    "difference": ("number",),
-    "days_between": ("date",),
-    "years_since": ("date",),
-}
 _SLOT = re.compile(r"\{(\w+)\}")
+_ALWAYS = {"type", "of", "ask", "compute", "dynamism"}
 
 
-class Column(Part):
-    """A column: what its cells hold, how fast they change, which kind they name, and the unit of a number."""
+class Form(NamedTuple):
+    """What a type of questions is: the keys that its templates need, and may have, and how its answer is computed.
 
-    type: Literal["text", "number", "date", "list"] = "text"
-    dynamism: Dynamism = "static"
-    link: Text | None = None
-    unit: Text | None = None
+    `types` are those that its column may have, any where there are none. `compute` makes every form of the answer of
+    the values, their unit and the day of the question; None where it is not computed of values. It asks about `two`
+    things, or about `many` values of one thing or of several.
+    """
+
+    needed: tuple[str, ...] = ("column",)
+    may_have: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    compute: Callable[[Any, str | None, datetime.date], list[str]] | None = None
+    two: bool = False
+    many: bool = False
 
 
-class Kind(Part):
-    """A kind of things: the columns of its name and of its popularity in the table, and the others by name."""
+def _value(values: Any, unit: str | None, today: datetime.date) -> list[str]:
+    return write_forms(values[-1], unit)
 
-    columns: Mapping[str, Column]
-    name: Text = NAME
-    popularity: Text | None = None
 
-    @property
-    def all_columns(self) -> Mapping[str, Column]:
-        """The columns, that of the name among them."""
-        return {NAME: Column(), **self.columns}
+def _list(values: Any, unit: str | None, today: datetime.date) -> list[str]:
+    return write_lists(values)
+
+
+def _count(values: Any, unit: str | None, today: datetime.date) -> list[str]:
+    return write_forms(Decimal(len({*values})))
+
+
+def _sum(values: Any, unit: str | None, today: datetime.date) -> list[str]:
+    return write_forms(sum(values, Decimal(0)), unit)
+
+
+def _difference(values: Any, unit: str | None, today: datetime.date) -> list[str]:
+    between = abs(values[0] - values[1])
+    return _write_many(between.days, "day") if isinstance(between, datetime.timedelta) else write_forms(between, unit)
+
+
+def _years(values: Any, unit: str | None, today: datetime.date) -> list[str]:
+    years = today.year - values[0].year - ((today.month, today.day) < (values[0].month, values[0].day))
+    if years < 1:
+        raise Rejected("less than a year before the query time")
+    return _write_many(years, "year")
+
+
+def _write_many(number: int, unit: str) -> list[str]:
+    return write_forms(Decimal(number), unit if number == 1 else f"{unit}s")
+
+
+# By question type and what is computed.
+FORMS: Mapping[tuple[str, str | None], Form] = {
+    ("simple", None): Form(compute=_value),
+    ("simple_w_condition", None): Form(("given", "column"), compute=_value),
+    ("set", None): Form(may_have=("given",), compute=_list, many=True),
+    ("comparison", None): Form(("column", "wanted"), types=("number", "date"), two=True),
+    ("aggregation", "count"): Form((), ("given", "column"), compute=_count, many=True),
+    ("aggregation", "sum"): Form(may_have=("given",), types=("number",), compute=_sum, many=True),
+    ("multi-hop", None): Form(("path",), compute=_value),
+    ("post-processing", "difference"): Form(types=("number",), compute=_difference, two=True),
+    ("post-processing", "days_between"): Form(types=("date",), compute=_difference, two=True),
+    ("post-processing", "years_since"): Form(types=("date",), compute=_years),
+    ("false_premise", None): Form(),
+}
 
 
 class Template(Part):
@@ -70,7 +94,7 @@ class Template(Part):
     type: str
     of: str
     ask: Text
-    given: tuple[str, ...] = (NAME,)
+    given: Annotated[tuple[str, ...], Field(min_length=1)] = (NAME,)
     column: str = NAME
     path: tuple[str, ...] = ()
     compute: str | None = None
@@ -78,9 +102,9 @@ class Template(Part):
     dynamism: Dynamism | None = None
 
     @property
-    def takes_two(self) -> bool:
-        """Whether it asks about two things."""
-        return self.type == "comparison" or self.compute in ("days_between", "difference")
+    def form(self) -> Form:
+        """What its type is."""
+        return FORMS[self.type, self.compute]
 
     def fill(self, slots: Mapping[str, str]) -> str:
         """Return the question with its slots filled."""
@@ -103,14 +127,11 @@ class Templates(Part):
         except QuadragError as error:
             raise ValueError(str(error)) from None
         for name, kind in self.kinds.items():
-            for fault in _kind_faults(kind, self.kinds):
-                raise ValueError(f"kind {name}: {fault}")
-        asked: dict[str, int] = {}
+            if wrong := [column.link for column in kind.columns.values() if column.link not in (None, *self.kinds)]:
+                raise ValueError(f"kind {name} links {wrong[0]}; expected one of {', '.join(self.kinds)}")
         for number, template in enumerate(self.templates, 1):
-            for fault in _template_faults(template, self.kinds):
+            for fault in _find_faults(template, self.kinds):
                 raise ValueError(f"template {number}: {fault}")
-            if (before := asked.setdefault(template.ask, number)) != number:
-                raise ValueError(f"template {number} asks the same as template {before}; expected each once")
         return self
 
 
@@ -124,48 +145,29 @@ def read_templates(path: Path) -> Templates:
     return validate(Templates, found, str(path))
 
 
-def _kind_faults(kind: Kind, kinds: Collection[str]) -> Iterator[str]:
-    if wrong := {NAME, POPULARITY} & {*kind.columns}:
-        yield f"a column is named {min(wrong)}; the kind's own key of that name says where it is"
-    for name, column in kind.columns.items():
-        if column.link is not None and (column.link not in kinds or column.type not in ("text", "list")):
-            yield f"column {name} is a {column.type} that links {column.link}; expected a text or list, and a kind"
-        if column.unit is not None and column.type != "number":
-            yield f"column {name} is a {column.type} with a unit; expected a number"
-
-
-def _template_faults(template: Template, kinds: Mapping[str, Kind]) -> Iterator[str]:
+def _find_faults(template: Template, kinds: Mapping[str, Kind]) -> Iterator[str]:
     if template.of not in kinds or kinds[template.of].popularity is None:
-        popular = [name for name, kind in kinds.items() if kind.popularity is not None]
-        yield f"of is {template.of!r}; expected a kind with a popularity: {', '.join(popular)}"
-    if template.type not in _KEYS:
-        yield f"type is {template.type!r}; expected one of {', '.join(_KEYS)}"
-    needed, others = _KEYS[template.type]
-    typed = template.model_fields_set - {"type", "of", "ask", "dynamism"}
-    if not {*needed} <= typed <= {*needed, *others} or (template.compute == "sum" and "column" not in typed):
-        yield f"{template.type} with {', '.join(sorted(typed)) or 'no keys'}; expected {', '.join(needed)}"
-    if template.compute not in _COMPUTES.get(template.type, (None,)):
-        yield f"compute is {template.compute!r}; expected {' or '.join(_COMPUTES[template.type])}"
-    yield from _column_faults(template, kinds)
-    slots = {"first", "second"} if template.takes_two else {*template.given}
-    if {*_SLOT.findall(template.ask)} != slots:
-        wanted = " and ".join(f"{{{slot}}}" for slot in sorted(slots))
-        yield f"ask is {template.ask!r}; expected a question with {wanted} and no other slot"
-
-
-def _column_faults(template: Template, kinds: Mapping[str, Kind]) -> Iterator[str]:
-    own = kinds[template.of].all_columns
+        yield f"of is {template.of!r}; expected a kind with a popularity"
+    if (template.type, template.compute) not in FORMS:
+        known = ", ".join(" ".join(filter(None, pair)) for pair in FORMS)
+        yield f"type is {template.type!r}, compute {template.compute!r}; expected one of {known}"
+    form, own, keys = template.form, kinds[template.of].all_columns, template.model_fields_set - _ALWAYS
+    if not {*form.needed} <= keys <= {*form.needed, *form.may_have}:
+        yield f"{template.type} with {', '.join(sorted(keys)) or 'no keys'}; expected {', '.join(form.needed)}"
     for column in (*template.given, template.column):
         if column not in own:
             yield f"column {column!r}; expected one of {', '.join(own)}"
-    allowed = _TYPES.get(template.compute or template.type)
-    if allowed and own[template.column].type not in allowed:
-        yield f"column {template.column} is a {own[template.column].type}; expected a {' or '.join(allowed)}"
-    least = {"simple_w_condition": template.given, "multi-hop": template.path}.get(template.type)
-    if least is not None and len({*least}) < 2:
-        yield f"given or path is {list(least)}; expected two columns at least"
-    for at, column in enumerate(template.path):
-        last = at == len(template.path) - 1
-        if column not in own or (not last and (own[column].link is None or own[column].type == "list")):
-            yield f"path: {column!r}; expected {'a column' if last else 'a text that links a kind'} of {', '.join(own)}"
-        own = own if last else kinds[str(own[column].link)].all_columns
+    if form.types and own[template.column].type not in form.types:
+        yield f"column {template.column} is a {own[template.column].type}; expected a {' or '.join(form.types)}"
+    least = {"given": len({*template.given}), "path": len(template.path)}
+    if template.type in ("simple_w_condition", "multi-hop") and least[form.needed[0]] < 2:
+        yield f"{form.needed[0]} has fewer than two columns; expected two at least"
+    slots = {"first", "second"} if form.two else {*template.given}
+    if {*_SLOT.findall(template.ask)} != slots:
+        wanted = " and ".join(f"{{{slot}}}" for slot in sorted(slots))
+        yield f"ask is {template.ask!r}; expected a question with {wanted} and no other slot"
+    for place, column in enumerate(template.path, 1):
+        links = own[column].link if column in own and own[column].type == "text" else None
+        if column not in own or (links is None and place < len(template.path)):
+            yield f"path: {column!r}; expected columns that link kinds, and the last one's: of {', '.join(own)}"
+        own = kinds[links].all_columns if links else own

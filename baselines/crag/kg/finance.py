@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import pickled_files
-from .store import Part, Store, fill, index_in_order, key, unkey
+from .store import Part, Store, fill, index_in_order, key
 
 
 def _companies(db: sqlite3.Connection, paths: list[Path]) -> None:
@@ -47,12 +47,12 @@ class Finances(Store):
     def finance_get_company_name(self, query: str) -> list[str]:
         """Return the at most ten company names nearest to a name, best first, homonyms repeated."""
         statement = "name FROM {} WHERE n = ?"
-        return [unkey(self.rows("company", statement, number)[0][0]) for number in self.search("company", query)]
+        return [self.rows("company", statement, number)[0][0] for number in self.search("company", query)]
 
     def finance_get_ticker_by_name(self, query: str) -> str | None:
         """Return the ticker of an exact company name; the last row of a repeated name wins."""
         rows = self.rows("company", "symbol FROM {} WHERE name = ? ORDER BY n DESC LIMIT 1", query)
-        return unkey(rows[0][0]) if rows and rows[0][0] is not None else None
+        return rows[0][0] if rows else None
 
     def finance_get_price_history(self, query: str) -> Any:
         """Return a ticker's daily prices of a year: date to Open, High, Low, Close, Volume."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import pickled_files
-from .store import Part, Store, dump, fill, index_names, key, unkey
+from .store import Part, Store, dump, fill, index_names, key
 
 _AWARD_YEARS = range(1957, 2020)
 _AWARD_COLUMNS = ("year", "category", "nominee", "artist", "workers")
@@ -90,7 +90,7 @@ class Music(Store):
             return [None, None]
         rest = f"song, artist FROM {{}} WHERE rank = ?{' AND date = ?' if date else ''} ORDER BY n"
         rows = self.rows("ranks", f"{rest} LIMIT 1", str(rank), date) if date else self.rows("ranks", rest, str(rank))
-        return [[_name(song) for song, _ in rows], [_name(artist) for _, artist in rows]]
+        return [[song for song, _ in rows], [artist for _, artist in rows]]
 
     def music_get_billboard_attributes(self, date: str, attribute: str, song_name: str) -> Any:
         """Return an attribute of a song in the chart of a date, mostly text; None where song or date is unknown.
@@ -135,7 +135,7 @@ class Music(Store):
     def music_grammy_get_all_awarded_artists(self) -> list[str]:
         """Return every nominee for Best New Artist once, in the file's order."""
         rest = "nominee FROM {} WHERE category = 'Best New Artist' AND nominee NOTNULL GROUP BY nominee ORDER BY min(n)"
-        return [unkey(nominee) for (nominee,) in self.rows("grammy", rest)]
+        return [nominee for (nominee,) in self.rows("grammy", rest)]
 
     def music_get_artist_birth_place(self, query: str) -> Any:
         """Return an artist's country, a code of two letters; None if unknown."""
@@ -174,12 +174,8 @@ class Music(Store):
         if int(year) not in _AWARD_YEARS:
             return None
         rest = "nominee FROM {} WHERE category = ? AND year = ? ORDER BY n"
-        return [_name(nominee) for (nominee,) in self.rows("grammy", rest, category, int(year))]
+        return [nominee for (nominee,) in self.rows("grammy", rest, category, int(year))]
 
     def _trait(self, table: str, name: str, field: str) -> Any:
         entity = self.get_named(table, name)
         return (entity.get(field) or None) if isinstance(entity, dict) else None
-
-
-def _name(stored: Any) -> Any:
-    return unkey(stored) if isinstance(stored, bytes) else stored

@@ -77,7 +77,7 @@ class Sports(Store):
         team, values = ("team = ? AND ", [team_name]) if team_name else ("", [])
         rest = f"label, value FROM {{}} WHERE {team}date >= ? AND date < ? ORDER BY n"
         rows = self.rows("soccer", rest, *values, date, _end(date))
-        labels = [row[0] if isinstance(row[0], str) else row[0].decode("utf-8", "replace") for row in rows]
+        labels = [label for label, _ in rows]
         if len(set(labels)) < len(labels):  # pandas' to_json raises, which upstream turns into null
             return None
         return _table(self.meta("soccer_columns"), labels, [json.loads(value) for _, value in rows])

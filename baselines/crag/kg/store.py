@@ -6,7 +6,7 @@ One SQLite file, never changed in place: opened read-only, a connection for each
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,18 +29,9 @@ class Part(NamedTuple):
     load: Load
 
 
-def key(text: str) -> str | bytes:
-    """Return a name as SQLite can keep it: text, or bytes where it holds half a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
-    return text
-
-
-def unkey(stored: str | bytes) -> str:
-    """Return a name that was kept as `key` gave it."""
-    return stored if isinstance(stored, str) else stored.decode("utf-8", "surrogatepass")
+def key(text: str) -> str:
+    """Return a name as SQLite can keep it: half of a surrogate pair is ``?``."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def dump(value: Any) -> str:
@@ -63,18 +54,18 @@ def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]
 def index_in_order(db: sqlite3.Connection, table: str, ties: Ties | None = None) -> None:
     """Write the search index over the names of `table` as they stand there, in the table's order."""
     names = db.execute(f"SELECT name FROM {table} ORDER BY n")
-    write(db, table, (unkey(name) for (name,) in names), ties=ties)
+    write(db, table, (name for (name,) in names), ties=ties)
 
 
 def index_names(db: sqlite3.Connection, table: str, variant: Variant) -> None:
     """Write the search index over the names of `table`: normal forms once each, sorted, with the names behind them."""
-    db.create_function("normal", 1, lambda name: key(normalise(unkey(name))), deterministic=True)
+    db.create_function("normal", 1, normalise, deterministic=True)
     # SQLite's order of text is that of code points, as Python's.
     db.execute("CREATE TEMP TABLE names AS SELECT normal(name) AS name, n FROM " + table)
     db.execute(f"CREATE TABLE {table}_name (number INTEGER, n INTEGER, PRIMARY KEY (number, n)) WITHOUT ROWID")
     db.execute(f"INSERT INTO {table}_name SELECT dense_rank() OVER (ORDER BY name) - 1, n FROM names")
     sorted_names = db.execute("SELECT DISTINCT name FROM names ORDER BY name")
-    write(db, table, (unkey(name) for (name,) in sorted_names), variant)
+    write(db, table, (name for (name,) in sorted_names), variant)
     sorted_names.close()
     db.execute("DROP TABLE names")
 
@@ -87,37 +78,29 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         """Open a file that `build` wrote; QuadragError where it is absent or something else."""
         self.path = Path(path).expanduser()
-        self._local = threading.local()
         self._lock = threading.Lock()
-        self._connections: list[sqlite3.Connection] = []
+        self._searches: dict[str, Search] = {}
         if not self.path.is_file():
             raise QuadragError(f"no knowledge graph {str(path)!r}; build one: quadrag kg build SRC {path}")
+        # The file is never changed in place, so SQLite need not look for locks and journals.
+        uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable=1"
+        self._db = sqlite3.connect(uri, uri=True, check_same_thread=False)
         try:
-            marks = [self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-            self.tables = frozenset(name for (name,) in self._db.execute("SELECT name FROM sqlite_master"))
+            marks = [self._fetch(f"PRAGMA {name}")[0][0] for name in ("application_id", "user_version")]
+            self.tables = frozenset(name for (name,) in self._fetch("SELECT name FROM sqlite_master"))
         except sqlite3.Error:
             marks = []
         if marks != [APPLICATION, VERSION]:
             self.close()
             raise QuadragError(f"{self.path} is no knowledge graph of version {VERSION}; build one: quadrag kg build")
 
-    @property
-    def _db(self) -> sqlite3.Connection:
-        db: sqlite3.Connection | None = getattr(self._local, "db", None)
-        if db is None:
-            # The file is never changed in place, so SQLite need not look for locks and journals.
-            uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable=1"
-            db = self._local.db = sqlite3.connect(uri, uri=True, check_same_thread=False)
-            self._local.searches = {}
-            with self._lock:
-                self._connections.append(db)
-        return db
+    def _fetch(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._lock:  # a connection serves one thread at a time
+            return self._db.execute(statement, values).fetchall()
 
     def close(self) -> None:
         """Close the file; the object is of no use afterwards."""
-        with self._lock:
-            while self._connections:
-                self._connections.pop().close()
+        self._db.close()
 
     def __enter__(self) -> Any:
         return self
@@ -128,20 +111,21 @@ class Store:
     @property
     def sources(self) -> list[dict[str, Any]]:
         """The upstream files that went in: ``file``, ``size`` in bytes, ``sha256``."""
-        rows = self._db.execute("SELECT file, size, sha256 FROM source ORDER BY file")
+        rows = self._fetch("SELECT file, size, sha256 FROM source ORDER BY file")
         return [dict(zip(("file", "size", "sha256"), row, strict=True)) for row in rows]
 
     def meta(self, name: str) -> Any:
         """Return a value of the metadata table, None where there is none."""
-        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return None if row is None else json.loads(row[0])
+        rows = self._fetch("SELECT value FROM meta WHERE name = ?", (name,))
+        return json.loads(rows[0][0]) if rows else None
 
     def rows(self, table: str, rest: str, *values: Any) -> list[tuple[Any, ...]]:
         """Select from a table: `rest` begins with the columns, and ``{}`` stands for the table."""
         self._require(table)
-        bound = [key(value) if isinstance(value, str) else value for value in values]
         try:
-            return self._db.execute("SELECT " + rest.format(table), bound).fetchall()
+            return self._fetch(
+                "SELECT " + rest.format(table), [key(value) if isinstance(value, str) else value for value in values]
+            )
         except sqlite3.DatabaseError as error:
             raise QuadragError(f"{self.path} is damaged ({error}); build it again: quadrag kg build") from None
 
@@ -167,17 +151,17 @@ class Store:
     def search(self, table: str, query: str) -> list[int]:
         """Return the numbers in the index of `table` of the at most ten names nearest to a query, best first."""
         self._require(table)
-        db, searches = self._db, self._local.searches
-        if table not in searches:
-            searches[table] = Search(db, table)
-        return [number for number, _ in searches[table].find(query, _TOP)]
+        with self._lock:
+            if table not in self._searches:
+                self._searches[table] = Search(self._db, table)
+            return [number for number, _ in self._searches[table].find(query, _TOP)]
 
     def search_names(self, table: str, query: str) -> list[str]:
         """Return the at most ten names nearest to a query; those with one normal form in the order of the file."""
         names: list[str] = []
         for number in self.search(table, query):
             statement = f"name FROM {table}_name JOIN {{}} USING (n) WHERE number = ? ORDER BY n LIMIT {_TOP}"
-            names += (unkey(name) for (name,) in self.rows(table, statement, number))
+            names += (name for (name,) in self.rows(table, statement, number))
             if len(names) >= _TOP:
                 break
         return names[:_TOP]

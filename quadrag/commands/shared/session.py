@@ -79,7 +79,7 @@ def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
 
     from quadrag.chat.policy import CallPolicy, read_calls
     from quadrag.chat.prices import Budget, Prices
-    from quadrag.judges.certificate import read_certificates
+    from quadrag.results.certificates import read_certificates
     from quadrag.trust import Trust
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}

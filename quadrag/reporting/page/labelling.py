@@ -17,11 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from quadrag.errors import QuadragError
-from quadrag.judges.labels import Graded, read_texts
 from quadrag.reading import parse_json
 from quadrag.sheet import read_sheet, write_sheet
 
-from ..messages import translate
 from .page import HERE, make_environment, read_words
 
 _SCRIPTS = ("parts.js", "label.js")
@@ -106,27 +104,11 @@ def _find_marks(text: str, marks: Sequence[str]) -> list[tuple[int, int]]:
     return [found.span() for found in re.finditer(ways, text, re.IGNORECASE)] if ways else []
 
 
-def label_sheet(path: Path, graded: Graded, labels: str = "en") -> Labelling:
-    """Return a page for a sheet that `quadrag label` drew; every label is in the sheet at once."""
-
-    def read() -> dict[str, Shown]:
-        items = {}
-        for _, row in read_sheet(path, "id", "label").lines:
-            golds = read_texts(row.get("gold", ""))
-            fields = {"question": row.get("question", ""), "gold": " / ".join(golds), "answer": row.get("answer", "")}
-            passages = [text for text in row.get("passages", "").split("\n\n") if text]
-            fields = {name: text for name, text in fields.items() if text}
-            items[row["id"]] = Shown(fields, passages, golds, choice=graded.read(row["label"]) or "")
-        return items
-
-    def save(name: str, choice: str, _: Mapping[str, str]) -> str:
-        sheet = read_sheet(path, "id", "label")
-        rows = [{**line.row, "label": choice} if line.row["id"] == name else line.row for line in sheet.lines]
-        write_sheet(path, [sheet.columns, *([row.get(one, "") for one in sheet.columns] for row in rows)], again=True)
-        return ""
-
-    choices = {name: translate(name, labels) for name in graded.grades}
-    return Labelling(path.name, [graded.ask(labels)], choices, read, save, labels=labels)
+def change_row(path: Path, name: str, cells: Mapping[str, str]) -> None:
+    """Change cells of the row of an id in a sheet; it is on the disk when this returns."""
+    sheet = read_sheet(path, "id")
+    rows = [{**line.row, **cells} if line.row["id"] == name else line.row for line in sheet.lines]
+    write_sheet(path, [sheet.columns, *([row.get(one, "") for one in sheet.columns] for row in rows)], again=True)
 
 
 def open_server(page: Labelling, port: int = 0) -> ThreadingHTTPServer:

@@ -44,7 +44,7 @@ class AnswersFile(System):
     @property
     def name(self) -> str:
         """What made them, else the file's name."""
-        return _name_system(self._path)
+        return name_system(self._path)
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Take a run on, as a RAG service where lines have passages."""
@@ -96,14 +96,10 @@ def _check_asked(path: Path, questions: Questions) -> None:
         )
 
 
-def _name_system(path: Path) -> str:
-    return maker.model if (maker := find_maker(path)) else name_file(path)
-
-
-def name_file(path: Path) -> str:
-    """Name a file by its task, where it is a log of lm-eval, else without the ending of its form."""
-    if match := LOG.fullmatch(path.name):
-        return match[1]
+def name_system(path: Path) -> str:
+    """Name what made a file; else the file, less the ending of its form."""
+    if maker := find_maker(path):
+        return maker.model
     return path.stem if path.suffix in (".json", ".jsonl", ".eval") else path.name
 
 
@@ -111,7 +107,8 @@ def name_files(files: Sequence[Path]) -> list[Path]:
     """Name files as they lie below the folder that all are in; two of one name keep their endings."""
     shared = Path(os.path.commonpath([file.absolute().parent for file in files]))
     places = [file.absolute().relative_to(shared) for file in files]
-    short = [place.with_name(name_file(place)) for place in places]
+    short = [place.with_name(match[1]) if (match := LOG.fullmatch(place.name)) else place for place in places]
+    short = [place.with_suffix("") if place.suffix in (".json", ".jsonl", ".eval") else place for place in short]
     return [name if short.count(name) == 1 else place for name, place in zip(short, places, strict=True)]
 
 
@@ -121,7 +118,7 @@ def refuse_full(out: Path, spec: RunSpec, file: Path) -> None:
     if made and made.command[1:2] == ["score"]:
         parts = _SAME if made.judge is None or made.judged_in_vain else (*_SAME, "judges")
         alike = all(getattr(made.spec, part) == getattr(spec, part) for part in parts)
-        if made.state == "stopped" or (alike and made.llm == _name_system(file)):
+        if made.state == "stopped" or (alike and made.llm == name_system(file)):
             return
     if out.exists() and not (out.is_dir() and is_empty(out)):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")

@@ -1,10 +1,7 @@
-"""People grade what was made: what is on record, what two people come to, what a correction must hold."""
+"""People grade what was made: what stands in their sheets, what two come to, what a correction must hold."""
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,7 +11,7 @@ import pytest
 
 from quadrag import cli
 from quadrag.construct.checks import stands_in
-from quadrag.construct.review import check_annotator, give_grade, list_annotators, load, read_grades, sample
+from quadrag.construct.review import load, read_grades, review_page, sample, sheet_of
 from quadrag.construct.steps import Rejected
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
@@ -27,92 +24,54 @@ HUMAN = {
     "crud_rag": ("qa_1doc", "test", "query", "human"),
     "omnieval": ("extractive_qa", "human", "question", "."),
 }
-GRADER = """
-import sys
-from pathlib import Path
-from quadrag.construct.review import give_grade, load
-dataset = Path(sys.argv[1])
-review, items = load(dataset)
-for name, item in items.items():
-    give_grade(dataset, review, item, "anna", 4, {})
-    print(name, flush=True)
-"""
 
 
 def review(*arguments: Any) -> int:
     return cli.main(["construct", "review", *map(str, arguments)])
 
 
-def grade(dataset: Path, who: str, grades: Iterable[int], texts: dict[str, str] | None = None) -> None:
-    """Grade the first items of a dataset; of grade 3 with corrections."""
+def grade(
+    dataset: Path, who: str, grades: Iterable[int], texts: dict[str, str] | None = None, ids: Iterable[str] = ()
+) -> str:
+    """Grade items of a dataset, the first ones without ids, as the page does; return what is wrong with the last."""
     how, items = load(dataset)
-    for item, given in zip(items.values(), grades, strict=False):
-        assert give_grade(dataset, how, item, who, given, (texts or {}) if given == 3 else {}) is None
+    page, fault = review_page(dataset, how, items, who), ""
+    for name, given in zip([*ids] or items, grades, strict=False):
+        fault = page.save(name, str(given), (texts or {}) if given == 3 else {})
+    return fault
 
 
 def on_record(dataset: Path, who: str) -> dict[str, tuple[int, Any]]:
-    return {name: (said.grade, said.correction) for name, said in read_grades(dataset, who).items()}
+    how, items = load(dataset)
+    return {name: said[:2] for name, said in read_grades(sheet_of(dataset, who), how, items).items()}
 
 
-def lines_of(dataset: Path, who: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (dataset / "reviews" / f"{who}.jsonl").read_bytes().splitlines()]
-
-
-def test_every_grade_stays_in_the_file_and_the_last_one_counts(made: Made) -> None:
-    dataset = made("rgb")
-    for given in (2, 5, 5, 4):
-        grade(dataset, "anna", [given])
-    assert [line["grade"] for line in lines_of(dataset, "anna")] == [2, 5, 4]
-    assert [said.grade for said in read_grades(dataset, "anna").values()] == [4]
-    assert read_grades(dataset, "bob") == {}
-
-
-def test_a_killed_process_loses_no_grade_that_it_told_of(made: Made) -> None:
-    dataset = made("rgb")
-    process = subprocess.Popen(
-        [sys.executable, "-c", GRADER, str(dataset)], stdout=subprocess.PIPE, text=True, env=os.environ.copy()
-    )
-    assert process.stdout is not None
-    told = [process.stdout.readline().strip() for _ in range(7)]
-    process.kill()
-    told += process.stdout.read().split()
-    process.wait()
-    assert set(told) <= set(read_grades(dataset, "anna")) and len(told) < len(load(dataset)[1])
-    # A line that it left half costs nothing but itself.
-    with (dataset / "reviews/anna.jsonl").open("ab") as file:
-        file.write(b'{"item": "half')
-    grade(dataset, "anna", [1])
-    found = read_grades(dataset, "anna")
-    assert set(told) <= set(found) and found[told[0]].grade == 1
-
-
-def test_an_annotators_name_names_a_file_whatever_the_case_of_its_letters() -> None:
-    assert check_annotator(" Anna ") == check_annotator("anna") == "anna"
+def test_an_annotators_name_names_a_file_whatever_the_case_of_its_letters(tmp_path: Path) -> None:
+    assert sheet_of(tmp_path, " Anna ") == sheet_of(tmp_path, "anna") == tmp_path / "reviews" / "anna.csv"
     for name in ("../anna", "", "a b", ".anna", "a/b", "x" * 41):
-        with pytest.raises(QuadragError, match="annotator"):
-            check_annotator(name)
+        with pytest.raises(QuadragError):
+            sheet_of(tmp_path, name)
 
 
 def test_two_people_and_what_they_agree_on(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
     dataset = made("rgb")
     other = f"{next(iter(load(dataset)[1].values())).fields['question']}（选填）"
     assert review(dataset, "--summary") == 2
+    grade(dataset, "anna", [2])
     grade(dataset, "anna", [3, 4, 5, 1, 2, 4, 3], {"question": other})
     grade(dataset, "bob", [4, 4, 4, 2, 4, 1])
-    with (dataset / "reviews/bob.jsonl").open("a") as file:
-        file.write('{"item": "0123456789abcdef", "grade": 5, "correction": {}}\n')
     capsys.readouterr()
     assert review(dataset, "--summary") == 0
-    said = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr().out
     # Of 6 both: decisions keep-keep twice, discard-discard once; grades 4-4 once. By chance, of the margins
     # (mend 1, keep 3, discard 2) and (keep 4, discard 2): 16 of 36, so kappa is (1/2 - 4/9) / (5/9) = 0.10.
-    assert "accepted 5 of 7, 71.4% [35.9%, 91.8%]" in said[0]
-    assert "6 graded by both; same decision 50.0% (kappa 0.10), same grade 16.7%" in said[2]
-    assert "4 of 7, 57.1%" in said[3] and said[4].startswith("1 grades of")
+    assert "accepted 5 of 7, 71.4% [35.9%, 91.8%]" in said
+    assert "6 graded by both; same decision 50.0% (kappa 0.10), same grade 16.7%" in said
+    assert "4 of 7, 57.1%" in said
     # Corrected in two ways, an item waits until both corrections are the same.
     grade(dataset, "bob", [3], {"question": f"{other}！"})
     assert review(dataset, "--summary") == 0
-    assert "3 of 7" in (waiting := capsys.readouterr().out) and "1 corrected in two ways" in waiting
+    assert "3 of 7" in (waiting := capsys.readouterr().out) and "two ways" in waiting
     grade(dataset, "bob", [3], {"question": other})
     assert review(dataset, "--summary") == 0
     assert "4 of 7" in (joined := capsys.readouterr().out) and "two ways" not in joined
@@ -142,25 +101,25 @@ def test_what_cannot_be_reviewed_is_refused(made: Made, tmp_path: Path) -> None:
     (dataset / "human/mine.txt").write_text("my own")
     assert review(dataset, "--human") == 2
     assert (dataset / "human/mine.txt").read_text() == "my own"
+    (dataset / "reviews/bob.csv").write_text("id,grade\nx,7\n")
+    assert review(dataset, "--summary") == 2
 
 
 @pytest.mark.parametrize("recipe", [name for name in HUMAN if name != "crag"])
 def test_a_correction_is_held_against_the_source_and_a_failing_one_told(recipe: str, made: Made) -> None:
     dataset = made(recipe)
-    how, items = load(dataset)
-    item = next(item for item in items.values() if "question" in item.fields)
-    answer = item.marks[0]
+    item = next(item for item in load(dataset)[1].values() if "question" in item.fields)
+    answer, good = item.marks[0], f"{item.fields['question']}（选填）"
     bad = {"question": f"{item.fields['question']}{answer}是？"} if len(answer) > 1 else {"question": "本文说了什么？"}
-    fault = give_grade(dataset, how, item, "anna", 3, bad)
+    fault = grade(dataset, "anna", [3], bad, [item.id])
     assert fault in ("answer stands in the question", "question speaks of the document")
     assert on_record(dataset, "anna")[item.id] == (3, {}), "the grade itself is on record"
-    assert give_grade(dataset, how, item, "anna", 3, {"question": "What is the name of the river?"}) is not None
-    good = f"{item.fields['question']}（选填）"
-    for texts in ({"question": good}, {"question": f" {item.fields['question']}\n"}):
-        assert give_grade(dataset, how, item, "anna", 3, texts) is None
-    assert give_grade(dataset, how, item, "anna", 3, bad) == fault
+    assert grade(dataset, "anna", [3], {"question": "What is the name of the river?"}, [item.id])
+    assert not grade(dataset, "anna", [3], {"question": good}, [item.id])
+    assert grade(dataset, "anna", [3], bad, [item.id]) == fault
     assert on_record(dataset, "anna")[item.id] == (3, {"question": good}), "nothing took it back"
-    assert give_grade(dataset, how, item, "anna", 4, {"question": f"{good}！"}), "only what has grade 3 is corrected"
+    grade(dataset, "anna", [4], {}, [item.id])
+    assert on_record(dataset, "anna")[item.id] == (4, {}), "what is kept is kept as it was made"
 
 
 @pytest.mark.slow
@@ -174,8 +133,7 @@ def test_the_human_split_holds_what_was_passed_as_it_was_corrected(recipe: str, 
     here = [item for item in items.values() if (item.cell == cell.cell if cell else item.line["split"] == 0)]
     mended = f"{here[2].fields['question']}{'（选填）' if cell else ' Really?'}"
     for item, given in zip(here, (1, 2, 3, 4, 5, 3), strict=False):
-        texts = {"question": mended} if item is here[2] else {}
-        assert give_grade(dataset, how, item, "anna", given, texts) is None
+        assert not grade(dataset, "anna", [given], {"question": mended} if item is here[2] else {}, [item.id])
     wanted = [mended, *(item.fields["question"] for item in here[3:5])]
     for _ in range(2):  # the second one takes the place of the first
         assert review(dataset, "--human") == 0
@@ -190,11 +148,11 @@ def test_the_human_split_holds_what_was_passed_as_it_was_corrected(recipe: str, 
 
 def test_crags_answer_is_computed_and_its_other_file_corrected_too(made: Made) -> None:
     dataset = made("crag")
-    how, items = load(dataset)
+    _, items = load(dataset)
     item = next(item for item in items.values() if item.line["split"] == 0)
     for wrong in ({"answer": "something else"}, {"question": "沛溪县的龙舟公开赛在哪一天？"}):
-        assert give_grade(dataset, how, item, "anna", 3, wrong) is not None
-    assert give_grade(dataset, how, item, "anna", 3, {"other_answers": "one form\n\nanother one"}) is None
+        assert grade(dataset, "anna", [3], wrong, [item.id])
+    assert not grade(dataset, "anna", [3], {"other_answers": "one form\n\nanother one"}, [item.id])
     assert review(dataset, "--human") == 0
     for config in ("task_1_2", "task_3"):
         found = []
@@ -225,56 +183,48 @@ def test_a_corrected_answer_parts_rgbs_passages_anew(made: Made) -> None:
     assert done == {"base", "int", "fact"}
 
 
-def fill(path: Path, said: list[tuple[str, dict[str, str]]]) -> None:
-    """Fill in grade and changed texts of the first rows of a sheet."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = list(csv.DictReader(file))
-    for line, (given, texts) in zip(lines, said, strict=False):
-        line.update(grade=given, annotator="a.b@c", **texts)
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        sheet = csv.DictWriter(file, lines[0])
-        sheet.writeheader()
-        sheet.writerows(lines)
-
-
-def test_a_sheet_goes_out_and_comes_back(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    dataset, path = made("rgb"), tmp_path / "sheet.csv"
+def test_a_sheet_is_filled_in_by_a_spreadsheet_and_a_larger_sample_keeps_it(
+    made: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = made("rgb")
     first_line, *others = (dataset / "zh.json").read_text(encoding="utf-8").splitlines(keepends=True)
     evil = {**json.loads(first_line), "query": "=HYPERLINK(1)<b>x</b>是哪天？"}
     (dataset / "zh.json").write_text(json.dumps(evil) + "\n" + "".join(others), encoding="utf-8")
-    items = list(load(dataset)[1].values())
-    assert review(dataset, "--sheet", path) == 0
-    assert review(dataset, "--sheet", path) == 2
-    assert f'\n"{items[0].id}","noise_robustness_zh","\'=HYPERLINK' in path.read_text(encoding="utf-8")
-    good = {"question": f"{items[1].fields['question']}（选填）"}
-    fill(path, [("5", {}), ("3", good), ("3", {"answer": "不在文中的答案"}), ("2", {})])
-    capsys.readouterr()
-    for _ in range(2):  # taken twice, it is on record once
-        assert review(dataset, "--take", path) == 2
-        assert capsys.readouterr().err.count("\n") == 1, "one line for the correction that was not taken"
-    assert list_annotators(dataset) == ["a-b-c"] and len(lines_of(dataset, "a-b-c")) == 4
-    found = on_record(dataset, "a-b-c")
-    assert [found[item.id] for item in items[:4]] == [(5, {}), (3, good), (3, {}), (2, {})]
-    assert review(dataset, "--take", path, "--annotator", "Bob") == 2
-    assert on_record(dataset, "bob") == found
+    items = load(dataset)[1]
+    assert review(dataset, "--annotator", "Anna", "--sheet") == 0
+    path = dataset / "reviews/anna.csv"
+    first, second, third, fourth, *_ = items
+    assert f'\n"{first}","noise_robustness_zh","\'=HYPERLINK' in path.read_text(encoding="utf-8")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    good = f"{items[second].fields['question']}（选填）"
+    changes = {
+        first: ("5", {}),
+        second: ("3", {"question": good}),
+        third: ("3", {"answer": "不在文中"}),
+        fourth: ("2", {}),
+    }
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        sheet = csv.DictWriter(file, lines[0], delimiter=";")
+        sheet.writeheader()
+        for line in lines[:20]:
+            given, texts = changes.get(line["id"], ("", {}))
+            sheet.writerow({**line, "grade": given, **texts})
+    for _ in range(2):
+        found = on_record(dataset, "anna")
+        assert found == {
+            first: (5, {}), second: (3, {"question": good}), third: (3, {"answer": ["不在文中"]}), fourth: (2, {}),
+        }  # fmt: skip
+        assert review(dataset, "--annotator", "anna", "--sheet") == 0, "the rest is put below"
+    assert review(dataset, "--summary") == 0
+    assert f"anna: {third} does not pass" in capsys.readouterr().out
 
 
-def test_a_list_goes_out_and_comes_back_an_entry_a_line(made: Made, tmp_path: Path) -> None:
-    dataset, path = made("omnieval"), tmp_path / "sheet.csv"
+def test_a_list_is_an_entry_a_line(made: Made) -> None:
+    dataset = made("omnieval")
     how, items = load(dataset)
     item = next(iter(items.values()))
-    assert review(dataset, "--sheet", path) == 0
     answers = [*item.fields["answer"], "别的说法"]
-    fill(path, [("3", {"answer": "\n".join(answers)})])
-    assert review(dataset, "--take", path) == 0
-    correction = read_grades(dataset, "a-b-c")[item.id].correction
+    assert not grade(dataset, "anna", [3], {"answer": "\n".join(answers)})
+    correction = on_record(dataset, "anna")[item.id][1]
     assert correction == {"answer": answers} and how.correct(item, correction)["answer"] == answers
-
-
-@pytest.mark.parametrize("text", ["id,grade\nx,4", "{"])
-def test_a_file_that_is_no_sheet_is_one_line(text: str, made: Made, tmp_path: Path, capsys: Any) -> None:
-    dataset = made("rgb")
-    (tmp_path / "a.csv").write_text(text)
-    assert review(dataset, "--take", tmp_path / "a.csv") == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert list_annotators(dataset) == []

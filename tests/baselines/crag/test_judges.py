@@ -61,9 +61,8 @@ def test_judge_presets_name_the_papers_models_and_ask_for_json(cli, server):
     asked = [body for body in server.state.bodies if body["model"] != "m"]
     assert {body["model"] for body in asked} == set(server.models[1:])
     assert all(body["response_format"] == {"type": "json_object"} and body["temperature"] == 0 for body in asked)
-    for bad, message in (("gpt-3.5=http://x/v1", "nearest: gpt-3.5-turbo-0125"), (f"{judges[0]}#m", "leave out #")):
-        code, _, err = cli("run", "crag", "task_1_2", *SAMPLE, "--judge", bad)
-        assert code == 2 and message in err and err.count("\n") == 1
+    code, _, err = cli("run", "crag", "task_1_2", *SAMPLE, "--judge", "gpt-3.5=http://x/v1")
+    assert code == 2 and "gpt-3.5-turbo-0125" in err and err.count("\n") == 1
 
 
 def test_weights_add_means_over_domains_with_intervals_by_strata(cli, server):

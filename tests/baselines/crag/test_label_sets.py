@@ -1,26 +1,21 @@
-"""The known figures of judges and rules on genuine labels of other authors, as they were measured by hand."""
+"""The known label sets: genuine labels of other authors, with figures as they were measured by hand."""
+
+import csv
+import re
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from chat_server import ChatServer
+from small_servers import Quiet, serving
 
 from quadrag.judges.ask import Verdicts, find_verdicts
 from quadrag.judges.certificate import certify, measure_ceiling
 from quadrag.judges.known import open_labels
 from quadrag.stats import wilson
-from quadrag.stats.agreement import agreement, count_pairs
 from quadrag.stats.ppi import ppi_mean
-
-# Agreement and kappa of the bounded rule by system; shares of 3,020 answers.
-BOUNDED = {
-    "fid": (0.8897, 0.765),
-    "gpt35": (0.8371, 0.6752),
-    "chatgpt": (0.7974, 0.5679),
-    "gpt4": (0.8146, 0.5784),
-    "newbing": (0.7681, 0.4761),
-}
-
-
-WHOLE = ([0.8214, 0.6184], [0.8346, 0.6414])
 
 
 @pytest.fixture
@@ -53,8 +48,6 @@ def test_200_labels_correct_gpt4s_score_more_narrowly_than_they_do_alone(real):
 
 
 def test_bems_rule_gives_all_of_its_verdicts(real, real_data):
-    import csv
-
     labels = real("openqa-eval")
     ours = find_verdicts(labels, "recorded:bem").grades
     with (real_data("real_labels") / "openqa_eval" / "NQ301_BEM.tsv").open(encoding="utf-8", newline="") as text:
@@ -63,32 +56,13 @@ def test_bems_rule_gives_all_of_its_verdicts(real, real_data):
     assert {name: {"Yes": "right", "No": "wrong"}[said] for name, said in theirs.items()} == ours
 
 
-@pytest.mark.slow
-def test_rules_on_evouna_by_system(real):
-    labels = real("evouna")
-    classes = list(labels.graded.grades)
-    assert len(labels.items) == 15_099
-    whole = {}
-    for name in ("bounded", "plain"):
-        said = find_verdicts(labels, f"rule:{name}").grades
-        table = count_pairs([item.label for item in labels.items], list(said.values()), classes)
-        whole[name] = [round(value, 4) for value in agreement(table)[1:3]]
-    bounded = find_verdicts(labels, "rule:bounded")
-    for system, known in BOUNDED.items():
-        items = [item for item in labels.items if item.id.endswith(f"-{system}")]
-        table = count_pairs([item.label for item in items], [bounded.grades[item.id] for item in items], classes)
-        assert tuple(round(value, 4) for value in agreement(table)[1:3]) == known
-    found = certify(labels, bounded).figures
-    assert found["ceiling"] is None
-    assert (whole["bounded"], whole["plain"]) == WHOLE
-
-
 @pytest.mark.parametrize(
     ("name", "counts"),
     [
         ("uhgeval", {"1": 1291, "0": 3702}),
         ("wice", {"1": 43 + 191, "0": 115}),
         ("ragchecker", {"-1": 102, "0": 85, "1": 93}),
+        ("evouna", {"right": 11_058, "wrong": 4041}),
         ("alce", {"1": 102, "2": 74, "3": 88, "4": 233, "5": 303}),
     ],
 )
@@ -112,3 +86,67 @@ def test_usefulness_is_held_against_a_file_of_grades(real):
     assert figures["n"] == 800 and figures["groups"] < 800
     assert figures["agreement"] == sum(said[item.id] == item.label for item in labels.items) / 800
     assert figures["kappa_interval"][0] < figures["kappa"] < figures["kappa_interval"][1]
+
+
+def test_a_set_is_fetched_verified_and_kept(cli, monkeypatch, real_data):
+    content = (real_data("real_labels") / "wice" / "claim_dev.jsonl").read_bytes()
+
+    class Mirror(Quiet):
+        asked: ClassVar[list[str]] = []
+
+        def do_GET(self):
+            self.asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(content if len(self.asked) > 1 else content[:-1])
+
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Mirror)) as address:
+        monkeypatch.setenv("QUADRAG_MIRROR", address)
+        monkeypatch.setenv("QUADRAG_CACHE", str(Path("cache").absolute()))
+        short = cli("certify-judge", "wice", "--items", "items.csv")
+        codes = [cli("certify-judge", name, "--items", f"{name}.csv").code for name in ("wice", "WiCE")]
+    assert short.code == 2 and "3490478 bytes" in short.err
+    assert codes == [0, 0] and len(Path("wice.csv").read_text("utf-8-sig").split("\n")) > 349
+    assert len(Mirror.asked) == 2, "kept for the next time"
+
+
+def test_pairs_are_the_sign_of_two_values(cli, real_data):
+    with ChatServer(models=["j"], text='{"prediction": 1}') as server:
+        given = ("--data-dir", real_data("real_labels"), "--judge", f"{server.url}#j", "--ledger", "L")
+        done = cli("certify-judge", "ragchecker", *given)
+    # It gives every answer the same, so it calls every pair even: right on the 85 that people do.
+    assert re.search(rf"^j +{8500 / 280:.1f}! +0\.00! ", done.out, flags=re.MULTILINE), done.err
+    assert re.search(r"^people \(ceiling\) +60\.0", done.out, flags=re.MULTILINE)
+
+
+def test_items_go_out_and_come_back(cli, tmp_path, real_data):
+    folder = real_data("real_labels")
+    assert cli("certify-judge", "openqa-eval", "--data-dir", folder, "--items", "items.csv").code == 0
+    with (tmp_path / "items.csv").open(encoding="utf-8-sig", newline="") as text:
+        found = list(csv.DictReader(text))
+    with (tmp_path / "mine.csv").open("w", encoding="utf-8", newline="") as text:
+        out = csv.writer(text)
+        out.writerows([["id", "answer", "verdict"], *([row["id"], row["answer"], row["label"]] for row in found)])
+    for labels in (("openqa-eval", "--data-dir", folder), ("items.csv",)):
+        done = cli("certify-judge", *labels, "--judge", "mine.csv")
+        assert re.search(r"^mine +100\.0 +1\.00 ", done.out, flags=re.MULTILINE), done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["openqa"], "OpenQA-eval"),
+        (["wice", "--metric", "truthfulness", "--data-dir", "."], "omnieval.hal"),
+        (["alce", "--data-dir", "."], "human_eval_utility_completed.json"),
+        (["wice", "--data-dir", "bad", "--items", "i.csv"], "dev.jsonl"),
+        (["evouna", "--data-dir", "bad", "--items", "i.csv"], "NQ.json"),
+        (["openqa-eval", "--data-dir", "bad", "--items", "i.csv"], "NQ301_human.tsv"),
+    ],
+)
+def test_what_is_no_known_set_is_one_line(cli, options, said):
+    bad = {"wice/dev.jsonl": '{"label": "no"}\n', "evouna/NQ.json": "5", "openqa_eval/NQ301_BEM.tsv": "a\tb\n"}
+    for name, text in bad.items():
+        Path("bad", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("bad", name).write_text(text)
+    done = cli("certify-judge", *options)
+    assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done.err

@@ -9,7 +9,7 @@ import pytest
 from chat_server import ChatServer, Rule
 
 from quadrag.judges.classes import find_classes
-from quadrag.judges.corrected import Judged
+from quadrag.judges.labelled import Judged
 from quadrag.records import read_jsonl
 
 INTEGRATION = find_classes("rgb", "information_integration_zh")
@@ -132,7 +132,7 @@ def test_people_fill_in_a_sheet(integrated: Any) -> None:
 
 
 def test_a_sheet_holds_no_formula_and_nothing_that_a_terminal_obeys(cli: Any) -> None:
-    answers = ["=HYPERLINK(1)", "@x", "a\x1b[31m red\ud83d", "-1", "x" * 9, "", "b\r\nc", "y"]
+    answers = ["=HYPERLINK(1)", "@x", "a\x1b[31m red\ud83d", "plain", "-1", "x" * 9, "", "b\r\nc"]
     rows = [
         {"id": number, "sample": sample, "answer": (answers * 2)[number]} for number in range(12) for sample in (0, 1)
     ]

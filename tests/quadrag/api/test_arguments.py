@@ -31,7 +31,7 @@ CASES = [
     ({"timeout": 0}, "timeout is 0"),
     ({"retry": "emty"}, "'emty'; nearest: empty"),
     ({"retry": "failed"}, "no run to retry"),
-    ({"judge_large": "j"}, "judge_large is gone"),
+    ({"top_p": 0.5}, "sampling: {top_p"),
     ({"judge_formt": "json"}, "judge_formt"),
     ({"bertscore": "m"}, "'m'"),
     ({"api_key": "sk-1"}, "'api_key'"),

@@ -212,6 +212,7 @@ def read_only(python, environment, tmp_path):
 
 
 RUN = ("run", "rgb", "noise_robustness_en", "--split", "noise_0")
+GRAPH = ("run", "crag", "task_1_2", "--data-dir", "sample")
 SEARCH = ("run", "crud_rag", "summary", "--data-dir", "sample")
 
 
@@ -235,7 +236,7 @@ def test_what_is_in_a_cache_that_may_only_be_read_is_read(read_only, quadrag, en
         (ARGUMENTS, "HF_HOME"),
         (RUN, "QUADRAG_CACHE"),
         (SEARCH, "QUADRAG_CACHE"),
-        (("run", "crag", "task_1_2", "--data-dir", "sample", "--retriever", "snippets-kg"), "QUADRAG_CACHE"),
+        ((*GRAPH, "--retriever", "snippets-kg", "--entity-llm", "http://127.0.0.1:9/v1#m"), "--ledger"),
     ],
 )
 def test_what_is_not_there_is_one_line_with_the_setting(read_only, tmp_path, arguments, setting):

@@ -149,12 +149,16 @@ def test_an_export_takes_the_place_of_one_and_of_nothing_else(tmp_path):
     shutil.copy(sample_dir("rgb") / "zh_int.json", tmp_path / "mine")
     export(tmp_path / "out", ["rgb"], str(tmp_path / "mine"), accept_licence=True)
     assert [path.name for path in (tmp_path / "out" / "rgb").glob("*/")] == ["information_integration_zh"]
-    (tmp_path / "out" / "rgb" / MANIFEST).unlink()
-    before = files_below(tmp_path / "out")
+    (tmp_path / "out" / "rgb" / ".git").mkdir()
     for benchmarks in (["crag", "rgb"], ["crag", "rgbb"]):
+        before = files_below(tmp_path / "out")
         with pytest.raises(QuadragError, match="rgb"):
             export(tmp_path / "out", benchmarks, builders.SAMPLE)
-    assert files_below(tmp_path / "out") == before
+        assert files_below(tmp_path / "out") == before
+        shutil.rmtree(tmp_path / "out" / "rgb" / ".git", ignore_errors=True)
+    (tmp_path / "out" / "rgb" / MANIFEST).unlink()
+    with pytest.raises(QuadragError, match="rgb"):
+        export(tmp_path / "out", ["rgb"], builders.SAMPLE)
 
 
 def test_row_groups_are_small_and_shards_of_the_size_asked(tmp_path):

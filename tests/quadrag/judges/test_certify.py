@@ -1,18 +1,14 @@
 """`quadrag certify-judge`: figures of verdicts and of live judges, what counts as the judge's own, what is refused."""
 
-import csv
 import json
 import re
-from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from chat_server import ChatServer, Rule
-from small_servers import Quiet, serving
 
-from quadrag.judges.certificate import Certificate
 from quadrag.judges.labels import find_graded
+from quadrag.results.certificates import Certificate
 
 HEAD = "id,question,answer,gold,label\n"
 LABELS = f"""{HEAD}1,Capital of France?,Paris,Paris,right
@@ -23,10 +19,6 @@ LABELS = f"""{HEAD}1,Capital of France?,Paris,Paris,right
 6,Smallest prime?,It is two,2,right
 """
 VERDICTS = "id,verdict,why\n1,right,a\n2,right,b\n3,right,c\n4,wrong,d\n5,wrong,e\n6,,f\n"
-
-
-def flat(text):
-    return " ".join(text.split())
 
 
 @pytest.fixture
@@ -91,13 +83,6 @@ def test_people_are_the_ceiling_and_groups_widen_the_interval(sheets):
     assert low < 0.875 - 0.08 and high > 0.875 + 0.08, "wider than of 80 single items"
 
 
-def test_rules_need_no_judge(sheets):
-    done = sheets("--data-dir", ".")
-    # Only the first answer holds its gold; four of six labels agree with that.
-    found = [line.split()[:2] for line in done.out.splitlines() if line.startswith("rule:")]
-    assert found == [["rule:bounded", "66.7"], ["rule:plain", "66.7"]]
-
-
 def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
     more = "7,Highest mountain?,It is Everest,Mount Everest,right\n8,Longest river?,It is the Nile,Nile,right\n"
     replies = {"Milan": '{"score": 0}', "Saturn": '{"score": 0}', "Shakespeare": "Well."}
@@ -113,9 +98,6 @@ def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
     assert asked == len(server.bodies) == 6
     assert (figures()["n"], figures()["agreement"], figures()["pipeline"]["n"]) == (5, 1, 7)
     assert figures()["unreadable"] == {"unparsable": 1}
-
-
-# --- what is the judge's own ------------------------------------------------------------------------------------------
 
 
 def rows(kind, label, n, start=0):
@@ -144,9 +126,9 @@ def certify(cli, tmp_path):
     return run
 
 
-@pytest.mark.parametrize(("score", "agreement"), [(0, 10 / 22), (1, 12 / 22)])
-def test_a_judge_that_always_says_one_thing_looks_good_in_no_line(certify, score, agreement):
-    done, found = certify(f'{{"score": {score}}}')
+def test_a_judge_that_always_says_one_thing_looks_good_in_no_line(certify):
+    agreement = 10 / 22
+    done, found = certify('{"score": 0}')
     assert done.code == 0, done.err
     assert (found["n"], found["kappa"]) == (22, 0) and found["agreement"] == pytest.approx(agreement)
     assert (found["pipeline"]["n"], found["pipeline"]["by_rule"]) == (50, 28)
@@ -163,7 +145,6 @@ def test_a_judge_that_always_says_one_thing_looks_good_in_no_line(certify, score
         (SHEET.replace("I don't know", "gold is not this"), 30, 20, 12 + 3),
         (HEAD + SHEET[SHEET.index("asked") :], 22, 0, 12 + 3),
         (SHEET.replace("it is 1 I think", "I DON'T KNOW"), 21, 29, 11 + 3),
-        (SHEET.replace("it is 1 I think", "Invalid question"), 21, 29, 11 + 3),
     ],
 )
 def test_figures_are_of_what_the_judge_was_asked(certify, sheet, n, by_rule, agreed):
@@ -173,14 +154,6 @@ def test_figures_are_of_what_the_judge_was_asked(certify, sheet, n, by_rule, agr
     assert found["n"] == n == sum(map(sum, found["confusion"]))
     assert found["agreement"] == pytest.approx(agreed / n)
     assert found.get("pipeline", {}).get("by_rule", 0) == by_rule
-
-
-def test_what_rules_get_wrong_counts_against_the_pipeline_alone(certify):
-    sheet = SHEET.replace("equalright0,What is 0?,gold 0,gold 0,right", "equalright0,What is 0?,gold 0,gold 0,wrong")
-    right = [(f'"What is {at}?"', '{"score": 1}') for at in range(12)]
-    done, found = certify('{"score": 0}', sheet=sheet, rules=right)
-    assert done.code == 0, done.err
-    assert found["agreement"] == 1 and found["pipeline"]["agreement"] == pytest.approx(49 / 50)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +173,6 @@ def test_no_certificate_where_rules_leave_too_little(certify, sheet, code):
     ("reply", "read"),
     [
         ('{"score": 1, "explanation": "the same"', True),
-        ('Well: {"score": 1,\n"explanation": "same"\n', True),
         ('```json\n{"score": 1}\n```', True),
         ("It is right.", False),
         ('{"score": 0} or {"score": 1}', False),
@@ -218,61 +190,14 @@ def test_replies_are_read_as_the_metric_reads_them_of_a_live_judge_and_of_a_file
     assert not read or (figures("file.json")["agreement"], figures("file.json")["n"]) == (1, 8)
 
 
-# --- forms -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("right", "wrong"), [("对", "错"), ("是", "否"), ("1", "0"), ("TRUE", "False"), ("yes", "no"), ("正确", "错误")]
+    ("metric", "text", "grade"),
+    [(name, text, "right") for name in ("truthfulness",) for text in ("对", "是", "1", "TRUE", "yes", "正确", "Right")]
+    + [("truthfulness", text, "wrong") for text in ("错", "否", "0", "False", "no", "错误")]
+    + [("truthfulness", "也许", None), ("rejection_rate", "是", "yes"), ("rejection_rate", "对", None)],
 )
-def test_labels_as_people_write_them(sheets, right, wrong):
-    done = sheets(labels=LABELS.replace(",right", f",{right}").replace(",wrong", f",{wrong}"))
-    assert done.code == 0 and done.out == sheets().out, done.err
-    assert find_graded("rejection_rate").read("是") == "yes"
-    assert find_graded("rejection_rate").read("对") is None, "right, or a refusal"
-
-
-def test_a_set_is_fetched_verified_and_kept(cli, monkeypatch, real_data):
-    content = (real_data("real_labels") / "wice" / "claim_dev.jsonl").read_bytes()
-
-    class Mirror(Quiet):
-        asked: ClassVar[list[str]] = []
-
-        def do_GET(self):
-            self.asked.append(self.path)
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(content if len(self.asked) > 1 else content[:-1])
-
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Mirror)) as address:
-        monkeypatch.setenv("QUADRAG_MIRROR", address)
-        monkeypatch.setenv("QUADRAG_CACHE", str(Path("cache").absolute()))
-        short = cli("certify-judge", "wice", "--items", "items.csv")
-        codes = [cli("certify-judge", name, "--items", f"{name}.csv").code for name in ("wice", "WiCE")]
-    assert short.code == 2 and "3490478 bytes" in short.err
-    assert codes == [0, 0] and len(Path("wice.csv").read_text("utf-8-sig").split("\n")) > 349
-    assert len(Mirror.asked) == 2, "kept for the next time"
-
-
-def test_pairs_are_the_sign_of_two_values(cli, real_data):
-    with ChatServer(models=["j"], text='{"prediction": 1}') as server:
-        given = ("--data-dir", real_data("real_labels"), "--judge", f"{server.url}#j", "--ledger", "L")
-        done = cli("certify-judge", "ragchecker", *given)
-    # It gives every answer the same, so it calls every pair even: right on the 85 that people do.
-    assert re.search(rf"^j +{8500 / 280:.1f}! +0\.00! ", done.out, flags=re.MULTILINE), done.err
-    assert re.search(r"^people \(ceiling\) +60\.0", done.out, flags=re.MULTILINE)
-
-
-def test_items_go_out_and_come_back(cli, tmp_path, real_data):
-    folder = real_data("real_labels")
-    assert cli("certify-judge", "openqa-eval", "--data-dir", folder, "--items", "items.csv").code == 0
-    with (tmp_path / "items.csv").open(encoding="utf-8-sig", newline="") as text:
-        found = list(csv.DictReader(text))
-    with (tmp_path / "mine.csv").open("w", encoding="utf-8", newline="") as text:
-        out = csv.writer(text)
-        out.writerows([["id", "answer", "verdict"], *([row["id"], row["answer"], row["label"]] for row in found)])
-    for labels in (("openqa-eval", "--data-dir", folder), ("items.csv",)):
-        done = cli("certify-judge", *labels, "--judge", "mine.csv")
-        assert re.search(r"^mine +100\.0 +1\.00 ", done.out, flags=re.MULTILINE), done.err
+def test_labels_as_people_write_them(metric, text, grade):
+    assert find_graded(metric).read(text) == grade
 
 
 def test_hallucination_needs_passages_and_no_gold(sheets):
@@ -285,28 +210,20 @@ def test_hallucination_needs_passages_and_no_gold(sheets):
     assert any("text of one" in body["messages"][-1]["content"] for body in server.bodies)
 
 
-# --- refused ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("labels", "verdicts", "said"),
     [
         (LABELS, VERDICTS + "77,right,\n", "verdicts.csv:8: item '77'"),
         (LABELS + "3,Who?,He,x,wrong\n", VERDICTS, "labels.csv:8: item '3'"),
-        (LABELS + "3,Who?,He,x,right\n", VERDICTS, "labels.csv:8: item '3'"),
         (LABELS.replace("Rome,wrong", "Rome,maybe"), VERDICTS, "labels.csv:3 has label 'maybe'"),
-        (LABELS.replace("Rome,wrong", "Rome,也许"), VERDICTS, "labels.csv:3 has label '也许'"),
         (LABELS.replace("Rome,wrong", "Rome,"), VERDICTS, "labels.csv:3"),
         (LABELS.replace(",wrong", ",right"), VERDICTS, "wrong"),
         (LABELS, VERDICTS.replace("2,right", "2,maybe"), "verdicts.csv:3: verdict 'maybe'"),
         (LABELS, VERDICTS + "1,wrong,\n", "verdicts.csv:8: item '1'"),
         (LABELS, "id,answer,verdict\n2,It is Rome,right\n", "'It is Rome'"),
-        (LABELS, "id,question,verdict\n1,法国的首都？,right\n", "'Capital of France?'"),
         (LABELS, "id,judged\n1,right\n", "verdict"),
         ("", VERDICTS, "labels.csv"),
         (LABELS, "id,verdict\n1,\n2,\n", "verdicts"),
-        (LABELS + "8,a,b,c,right,what\n", VERDICTS, "labels.csv:8"),
-        ("id,label\n1,\x00\n", VERDICTS, "labels.csv:2"),
     ],
 )
 def test_a_wrong_sheet_is_one_line_that_names_the_place(sheets, labels, verdicts, said):
@@ -319,30 +236,16 @@ def test_a_wrong_sheet_is_one_line_that_names_the_place(sheets, labels, verdicts
     ("options", "said"),
     [
         (["nothing.csv"], "nothing.csv"),
-        (["openqa"], "OpenQA-eval"),
-        (["wice", "--metric", "truthfulness", "--data-dir", "."], "omnieval.hal"),
-        (["alce", "--data-dir", "."], "human_eval_utility_completed.json"),
-        (["labels.csv", "--metric", "omnieval"], "omnieval.utl"),
         (["labels.csv", "--metric", "rgb_accuracy"], "rgb_accuracy"),
-        (["labels.csv", "--against", "x.csv"], "certify each judge by itself"),
-        (["labels.csv", "--injections"], "--injections"),
+        (["labels.csv", "--against", "x.csv"], "--against"),
         (["labels.csv", "--judge", "x.csv"], "x.csv"),
         (["labels.csv", "--judge", "extractive"], "extractive"),
-        (["labels.csv", "--judge", "rule:boundd"], "rule:bounded"),
-        (["labels.csv", "--out", "c.json"], "--judge rule:bounded"),
-        (["labels.csv", "--judge", "rule:plain", "--judge", "rule:bounded"], "of one judge"),
-        (["wice", "--data-dir", "bad", "--items", "i.csv"], "dev.jsonl"),
-        (["evouna", "--data-dir", "bad", "--items", "i.csv"], "NQ.json"),
-        (["openqa-eval", "--data-dir", "bad", "--items", "i.csv"], "NQ301_human.tsv"),
-        (["bad/list.json", "--items", "i.csv"], "list.json"),
+        (["labels.csv", "--judge", "recorded:nobody"], "nobody"),
+        (["labels.csv"], "--judge"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(cli, tmp_path, options, said):
     (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
-    bad = {"wice/dev.jsonl": '{"label": "no"}\n', "evouna/NQ.json": "5", "openqa_eval/NQ301_BEM.tsv": "a\tb\n"}
-    for name, text in {**bad, "list.json": '{"id": 1}'}.items():
-        (tmp_path / "bad" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "bad" / name).write_text(text)
     done = cli("certify-judge", *options)
     assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done.err
 

@@ -10,10 +10,10 @@ from compared_runs import RGB_SPLITS, ask, fail, graded, lose, run, run_splits, 
 
 import quadrag
 from quadrag.errors import GateFailed, QuadragError
-from quadrag.judges.certificate import discredit
 from quadrag.reporting.comparison import check_gate, tabulate_comparison
 from quadrag.reporting.names import name_runs
 from quadrag.reporting.tables import merge_runs
+from quadrag.results.certificates import discredit
 from quadrag.results.compare import Difference, Reason, compare, list_gains
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run

@@ -14,7 +14,6 @@ from specs import record_of, spec_of
 import quadrag
 from quadrag.benchmark import known, load
 from quadrag.data.card_facts import card_facts
-from quadrag.judges.certificate import discredit
 from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
 from quadrag.records import write_jsonl
@@ -22,6 +21,7 @@ from quadrag.reporting.json_report import describe_results
 from quadrag.reporting.run_tables import summary, tabulate_scores
 from quadrag.reporting.tables import tabulate_paper
 from quadrag.reporting.text import print_tables
+from quadrag.results.certificates import discredit
 from quadrag.results.run import Run
 from quadrag.results.score import Counts, Score, ScoreKey
 from quadrag.results.selection import MOST, pick_headlines

@@ -1,20 +1,17 @@
 """TREC files: what other programs make of them is what the run itself measured, ties and odd ids included."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import ir_measures
 import pytest
-from altered_runs import alter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quadrag.records import Passage, Question
 from quadrag.reporting.trec import qrels_lines, run_lines
-from quadrag.results.record import sha256
 
 pytestmark = pytest.mark.pure
 MEASURES = {"mrr": ir_measures.RR, "map": ir_measures.AP, "recall@8": ir_measures.R @ 8, "ndcg@8": ir_measures.nDCG @ 8}
@@ -135,24 +132,3 @@ def test_an_id_of_a_service_brings_no_key_and_no_control_character_into_the_file
     wanted = ["***%20a", "b%1B[31m***", "c%20d%0D%0Ae%201%202%20f", "\ufffd%E2%80%AE", "***", "%20***"]
     assert [(len(columns), columns[2]) for columns in found] == [(6, name) for name in wanted]
     assert key not in written
-
-
-def test_what_cannot_be_written_is_one_line(retrieved: Path, trec: Any, tmp_path: Path) -> None:
-    from quadrag.cli import main
-
-    none = tmp_path / "none"
-    assert main(["run", "crud_rag", "qa_1doc", "--retriever", "none", "--data-dir", "sample", "--out", str(none)]) == 0
-    other = tmp_path / "other"
-    shutil.copytree(retrieved, other, ignore=shutil.ignore_patterns("trec"))
-    asked = other / "questions.jsonl"
-    asked.write_text(asked.read_text().replace('"sha256": "', '"sha256": "0'))  # as if other data had their ids
-    alter(other, lambda info: info["files"].update({asked.name: sha256(asked)}))
-    for folder, said in (
-        (none, f"no passages stand in {none}: nothing was retrieved"),
-        (other, "are not those that"),
-        (tmp_path / "absent", "holds no run.json"),
-    ):
-        code, _, err = trec(folder)
-        assert code == 2
-        assert said in err
-        assert err.count("\n") == 1

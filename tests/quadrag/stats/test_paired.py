@@ -1,7 +1,6 @@
 """Two runs on the same items: swaps as SciPy's, differences as by hand, power as statsmodels'."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -153,17 +152,3 @@ def test_power_is_statsmodels(pairs: list[tuple[float, float]]) -> None:
         assert normal_power(detectable(found.spread, found.n) / found.spread, found.n, 0.05) == pytest.approx(
             0.8, abs=1e-5
         )
-
-
-def test_samples_that_repeat_each_other_change_no_verdict() -> None:
-    """Five of sixty questions differ; three answers to each, all alike, are tested as one is."""
-
-    def repeated(values: Sequence[float], times: int) -> list[Item]:
-        return [Item(at, value) for at, value in enumerate(values) for _ in range(times)]
-
-    first, second = [0.0] * 5 + [1.0] * 55, [1.0] * 60
-    once, thrice = (pair(repeated(first, n), repeated(second, n)) for n in (1, 3))
-    assert (once.test, round(once.p, 5)) == ("mcnemar", 0.03125)
-    assert replace(thrice, spread=once.spread) == once and thrice.spread == pytest.approx(once.spread)
-    mixed = pair(repeated(first, 3), repeated(first, 1))
-    assert (mixed.difference, mixed.spread, mixed.p) == (0, 0, 1)

@@ -37,145 +37,43 @@ Plain.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-CALLS = yaml.load(Path(__file__).with_name("calls.yaml").read_text(encoding="utf-8"), Plain)
+CALLS, GRAPHS = (
+    yaml.load(Path(__file__).with_name(name).read_text(encoding="utf-8"), Plain)
+    for name in ("calls.yaml", "graphs.yaml")
+)
+GAME = ("game_id", "game_date", "team_name_home", "team_name_away", "pts")
 
 
-def soccer(rows: list[tuple[tuple[Any, ...], str | None, str, float]]) -> pd.DataFrame:
-    labels = pd.MultiIndex.from_tuples([label for label, *_ in rows], names=LEVELS)
-    columns = {"date": pd.to_datetime([row[1] for row in rows]), "GF": [row[2] for row in rows]}
-    return pd.DataFrame({**columns, "xG": [row[3] for row in rows]}, index=labels)
+def upstream_file(name: str, value: Any) -> Any:
+    """What `write_upstream` takes of a file of ``graphs.yaml``."""
+    if name.startswith("open"):
+        return [*value.items(), *((f"Place {filler}", {}) for filler in FILLER)]
+    if name == "finance/company_name.dict":
+        return [*value, *([filler, "X"] for filler in FILLER)]
+    if name == "music/grammy_df.pickle":
+        return pd.DataFrame(value, columns=["year", "category", "nominee", "artist", "workers"])
+    if name == "sports/soccer_team_match_stats.pkl":
+        labels = [[math.nan if part is None else part for part in row[:4]] for row in value]
+        frame = pd.DataFrame([row[4:] for row in value], columns=["date", "GF", "xG"][: len(value[0]) - 4])
+        frame.index = pd.MultiIndex.from_tuples(map(tuple, labels), names=LEVELS)
+        return frame.assign(date=pd.to_datetime(frame["date"]))
+    if name == "sports/nba.sqlite":
+        columns = {"game": GAME, "play_by_play": ("game_id", "eventnum", "note")}
+        return {table: [dict(zip(columns[table], row, strict=False)) for row in rows] for table, rows in value.items()}
+    searched = name.startswith(("movie/movie", "movie/person", "music/artist_dict", "music/song_dict_s"))
+    return {**value, **FILLER} if searched else value
 
 
-def nba(*games: tuple[str, str, str, str, float | None]) -> list[dict[str, Any]]:
-    names = ("game_id", "game_date", "team_name_home", "team_name_away", "pts")
-    return [dict(zip(names, (game[0], f"{game[1]} 00:00:00", *game[2:]), strict=True)) for game in games]
-
-
-def rules() -> dict[str, Any]:
-    titles = ["Orlando, Florida", "FLORIDA", "Phantom", "florida!", "Star Wars", "La bohème", "Florida_Keys"]
-    titles += [*(f"{mark}moon{mark}" for mark in "!#$%&*+(-.:;"), "moon a", *(f"Place {name}" for name in FILLER)]
-    history = {f"2024-02-{day} 00:00:00 EST": {"Open": day - 25.5, "Volume": day} for day in (27, 28)}
-    chart = [("2024-02-28", "Texas", "Beyonce"), ("2024-02-21", "Lovin", "Jack"), ("2024-02-28", "Second", "Other")]
-    row = ["2024-02-28", "Texas", "Beyonce", "1", "last", "top", "weeks"]
-    shifted = ["2024-02-21", "Texas", "Beyonce", "3", "top", "weeks", "-"]
-    awards = [
-        (1957, "Album Of The Year", "First", None, None), (2019, "Best New Artist", "Billie Eilish", None, None),
-        (2018, "Best New Artist", "Dua Lipa", None, None), (2018, "Best New Artist", None, None, None),
-        (2017, "Best New Artist", "Billie Eilish", None, None), (2020, "Song Of The Year", "Late", "x", None),
-        (2016, "Song Of The Year", "Hello", "Adele", "Adele Adkins, songwriter (Adele)"),
-        (2016, "Song Of The Year", "Hello Again", "adele", "Adele & others"), (2011, "Record", *["Adele"] * 3),
-        (1956, "Song Of The Year", "Early", "x", None),
-    ]  # fmt: skip
-    companies = [["Apple Inc.", "AAPL"], ["Twin", "ONE"], ["Nano Labs", "NA"], ["Twin", "TWO"], ["No, Ticker", ""]]
-    return {
-        "open/kg.0.jsonl.bz2": [[title, {"summary_text": title}] for title in titles],
-        "movie/movie_db.json": {
-            "up": {"id": 1, "title": "Up"}, "star wars": {"id": 2, "title": "Star Wars"}, "wars": {"id": 3},
-            "up and away": {"id": 1, "title": "another"}, "no id": {"title": "none"},
-            **{name: {"id": 100} for name in FILLER},
-        },
-        "movie/person_db.json": {f"{name} jackson": {"id": n} for n, name in enumerate("zyxwvutsrqponm")} | FILLER,
-        "movie/year_db.json": {str(year): {"movie_list": [year]} for year in range(1989, 2024)},
-        "finance/company_name.dict": [*companies, *([name, "X"] for name in FILLER)],
-        "finance/finance_price.sqlite": {"AAPL": history},
-        "finance/finance_detailed_price.sqlite": {"AAPL": {"2024-02-28 09:30:00 EST": {"Open": 1.5}}},
-        "finance/finance_dividend.sqlite": {"AAPL": {"2024-02-09 00:00:00 EST": 0.24}, "NA": {}},
-        "finance/finance_marketcap.sqlite": {"AAPL": 2.8e12, "NA": None, "BIG": 10**20},
-        "finance/finance_info.sqlite": {"AAPL": {"forwardEps": 7.1, "forwardPE": 25.5}, "NA": {"city": "x"}, "ODD": 1},
-        "music/artist_dict_simplified.pickle": {
-            "Adele": {"country": "GB", "birth_date": "1988-05-05", "end_date": None, "members": []},
-            "Band": {"country": "", "birth_date": "", "end_date": "1990", "members": ["Zoe", "Al", "Zoe", "Mo"]},
-            "Odd": None, "The Beatles": {"members": None}, "the the": {}, None: {}, 7: {}, **FILLER,
-        },
-        "music/song_dict_simplified.pickle": {
-            "Hello": {"author": "Adele", "country": "GB", "date": "2015"}, "H": {}, **FILLER
-        },
-        "music/artist_work_dict.pickle": {"Adele": ["19", "21"], "Band": []},
-        "music/rank_dict_hot100.pickle": {"1": [{"Date": d, "Song": s, "Artist": a} for d, s, a in chart], "2": []},
-        "music/song_dict_hot100.pickle": {"Texas": {"2024-02-28": row, "2024-02-21": shifted, "2024": row[:5]}},
-        "music/grammy_df.pickle": pd.DataFrame(awards, columns=["year", "category", "nominee", "artist", "workers"]),
-        "sports/soccer_team_match_stats.pkl": soccer([
-            (("ENG", "2324", "Everton", "2024-03-09 United-Everton"), "2024-03-09", "0", 1.6),
-            (("ENG", "2324", "Everton", "2024-03-30 Bournemouth-Everton"), "2024-03-30", "1", 1 / 3),
-            (("ESP", "2223", "Almería", "2023-03-09 Nott'ham-Almería"), "2023-03-09", "1", math.nan),
-            ((math.nan, "2324", "Everton", "2024-03-09 of no league"), "2024-03-09", "9", 9.0),
-            (("ESP", "2223", "Almería", "undated"), None, "1", 0.5),
-            *[(("L", "s", team, "g"), "2025-01-01", "1", 0.5) for team in "AAB"],
-        ]),
-        "sports/nba.sqlite": {
-            "game": nba(
-                ("00", "2022-10-11", "Bulls", "Bucks", 127.0), ("01", "2022-10-12", "Jazz", "Bulls", None),
-                ("02", "2023-10-11", "Jazz", "Bucks", 1 / 3), ("03", "2022-01-05", "Bulls", "Jazz", 3),
-            ),
-            "play_by_play": [
-                {"game_id": "00", "eventnum": 2, "note": None}, {"game_id": "01", "eventnum": 4, "note": "x"},
-                {"game_id": "00", "eventnum": 7, "note": "y"},
-            ],
-        },
-    }  # fmt: skip
-
-
-RULES = rules()
-
-
-def clock() -> dict[str, Any]:
-    """A graph with something earlier and something later than most of the times, in every domain."""
-    films: list[dict[str, Any]] = [
-        {"id": number, "title": title, "release_date": date}
-        for number, title, date in (
-            (1, "Old film", "2010-05-01"), (2, "New film", "2024-02-29"), (3, "Some film", ""), (4, "Torn film", "x"),
-        )
-    ]  # fmt: skip
-    films[0]["oscar_awards"] = [{"year_ceremony": 2011}, {"year_ceremony": 2025}]
-    person = {"id": 7, "birthday": "2030-01-01", "oscar_awards": [{"year_ceremony": 2025}, {}]}
-    prices = {f"2024-02-{day} 00:00:00 EST": {"Close": day} for day in (27, 28, 29)}
-    days = ("2024-02-24", "2024-03-02")
-    games = soccer([(("L", "2324", "A", f"game {n}"), f"2024-02-{27 + n}", r, 0.0) for n, r in enumerate("WLD")])
-    songs = {"Old": "2024-02", "New": "2024-03", "Undated": None}
-    return {
-        "open/kg.0.jsonl.bz2": [["Florida", {"summary_text": "a state"}]],
-        "movie/movie_db.json": {film["title"].lower(): film for film in films}
-        | {f"film{n} filler{n}": {"id": n} for n in range(10, 20)},
-        "movie/person_db.json": {"ann": person},
-        "movie/year_db.json": {"1995": {"movie_list": [1]}, "2021": {"movie_list": [2]}},
-        "finance/finance_price.sqlite": {
-            "A": prices | {"some day": {"Close": 0}},
-            "SUMMER": {"2023-07-24 00:00:00 EST": {}, "2023-07-25 00:00:00 EDT": {}},
-        },
-        "finance/finance_detailed_price.sqlite": {
-            "A": {f"2024-02-28 {time} EST": {} for time in ("13:04:00", "13:04:54", "13:05:00", "10:05:00")}
-        },
-        "finance/finance_dividend.sqlite": {"A": {"2024-02-21 00:00:00 EST": 0.5, "2024-03-01 00:00:00 EST": 0.5}},
-        "finance/finance_marketcap.sqlite": {"A": 5.0},
-        "finance/finance_info.sqlite": {"A": {"forwardEps": 1.5, "forwardPE": 20.0}},
-        "music/artist_dict_simplified.pickle": {
-            "A": {"country": "US", "birth_date": "1950", "end_date": "2024-02-29", "members": ["x"]},
-            "B": {"country": "US", "birth_date": "1950-01", "end_date": "2024-02", "members": []}, **FILLER,
-        },
-        "music/song_dict_simplified.pickle": FILLER
-        | {name: {"author": "A", "country": "US", "date": date} for name, date in songs.items()},
-        "music/rank_dict_hot100.pickle": {
-            "1": [{"Date": day, "Song": f"s{n}", "Artist": f"a{n}"} for n, day in enumerate(days, 1)],
-            "2": [{"Date": "2024-03-02", "Song": "s3", "Artist": "a3"}],
-        },
-        "music/song_dict_hot100.pickle": {"Song": {day: [day, "Song", "Artist", "1", "2", "3", "4"] for day in days}},
-        "music/grammy_df.pickle": pd.DataFrame(
-            [(2012, "Best New Artist", "X", "Z", None), (2013, "Best New Artist", "Y", "Z", None)],
-            columns=["year", "category", "nominee", "artist", "workers"],
-        ),
-        "sports/soccer_team_match_stats.pkl": games.drop(columns="xG"),
-        "sports/nba.sqlite": {
-            "game": nba(*((str(n), f"2024-02-{day}", "A", "A", None) for n, day in enumerate((29, 27, 28)))),
-            "play_by_play": [{"game_id": str(n), "eventnum": 1} for n in (0, 1, 2, 9)],
-        },
-    }  # fmt: skip
+RULES, CLOCK = (
+    {name: upstream_file(name, value) for name, value in GRAPHS[graph].items()} for graph in ("rules", "clock")
+)
 
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory: pytest.TempPathFactory, write_upstream: Any) -> Iterator[dict[str, Graph]]:
     """Both graphs, by their names in ``calls.yaml``."""
     opened = {}
-    for name, files in {"rules": RULES, "clock": clock()}.items():
+    for name, files in {"rules": RULES, "clock": CLOCK}.items():
         root = tmp_path_factory.mktemp(name)
         for file, value in files.items():
             write_upstream(root / "src" / file, value)

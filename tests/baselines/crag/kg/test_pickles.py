@@ -222,11 +222,11 @@ def test_containers_come_back_in_the_order_of_the_stream(protocol: int, tmp_path
 def test_numpy_scalars_and_arrays_become_plain(protocol: int, tmp_path: Path) -> None:
     value = {"f": np.float64(1.5), "i": np.int32(-3), "b": np.bool_(True), "u": np.str_("é"), "a": np.arange(3),
              "o": np.array(["x", None], dtype=object), "t": np.array([[1.5, 2], [3, 4]]),
-             "n": float("nan")}  # fmt: skip
+             "z": np.asfortranarray([[1, 2], [3, 4]]), "n": float("nan")}  # fmt: skip
     (tmp_path / "d.pickle").write_bytes(pickle.dumps(value, protocol))
     assert dict(read_items(tmp_path / "d.pickle")) == {
         "f": "1.5", "i": "-3", "b": "true", "u": '"\\u00e9"', "a": "[0,1,2]", "o": '["x",null]',
-        "t": "[[1.5,2.0],[3.0,4.0]]", "n": "NaN",
+        "t": "[[1.5,2.0],[3.0,4.0]]", "z": "[[1,2],[3,4]]", "n": "NaN",
     }  # fmt: skip
 
 

@@ -1,0 +1,186 @@
+"""A certificate: how well a judge agrees with people, in a small file sealed by the sha256 of its other entries.
+
+Its figures are of the judge's own verdicts, those that can be read; with what a metric's rules decide they make the
+pipeline, which a run's values rest on. It stands for a judge where a run asked the same model with the same prompt for
+the same metric. How one is made stands in `quadrag.judges`.
+"""
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+
+from .note import Note, NoteCode
+from .run import PROFILES, Run
+from .score import Cause, Score, Status
+
+FORM = "quadrag certificate 1"
+_NO_KAPPA = 0.1  # as by chance, where it may be 0
+_NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What is known of a judge."""
+
+    form: str  # the form of the file
+    quadrag: str  # the version that made it
+    labels: dict[str, Any]  # the label set: name, what is graded, source, sha256 of each file, how many labels, notes
+    metric: str  # the evaluate module
+    key: str  # its value that was graded
+    judge: str  # the model, or what else judged
+    service: str  # where it was asked
+    prompts: list[str]  # the digests of the metric's prompt; none of a judge that no prompt was sent to
+    profile: str  # how its replies were read
+    # agreement, kappa, AC1 and their intervals, counts, classes, ceiling, cost, all of the judge's own verdicts; under
+    # `pipeline`, where rules decide some items, how far these and the judge together agree with people
+    figures: dict[str, Any]
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What the file holds: all of it, and its sum first."""
+        row = asdict(self)
+        return {"sum": _sum(row), **row}
+
+    @classmethod
+    def from_row(cls, row: Any, place: object) -> "Certificate":
+        """Make a certificate of what its file, at `place`, holds; QuadragError where it is none, or was altered."""
+        names = [field.name for field in fields(cls)]
+        entries: dict[str, Any] = {name: row.get(name) for name in names} if isinstance(row, dict) else {}
+        if entries.get("form") != FORM or row != {"sum": _sum(entries), **entries}:
+            raise QuadragError(
+                f"{place} is no certificate, or was altered; expected one of `quadrag certify-judge --out`"
+            )
+        return cls(**entries)
+
+    def fits(self, signature: str) -> bool:
+        """Tell whether a row of scores with this signature was judged by this judge with this prompt."""
+        signed = read_signature(signature)
+        named = signature.partition("|")[0] == self.metric
+        return named and signed.get("judge") == self.judge and signed.get("prompt") in self.prompts
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether the judge agrees with people no better than chance, so that its verdicts say nothing."""
+        return self._may_be_chance and (self.figures["kappa"] or 0) <= _NO_KAPPA
+
+    @property
+    def _may_be_chance(self) -> bool:
+        kappa, between = self.figures["kappa"], self.figures["kappa_interval"]
+        return kappa is None or (between[0] if between else kappa) <= 0
+
+    def note(self, keys: Sequence[str]) -> Note:
+        """Make the note of what a reader of scores by some keys is told."""
+        figures = self.figures
+        between = figures["agreement_interval"]
+        low_high = f" (95% {_percent(between[0])}\u2013{_percent(between[1])})" if between else ""
+        params: dict[str, Any] = {"judge": self.judge, "agreement": f"{_percent(figures['agreement'])}%{low_high}"}
+        params |= {"labels": self.labels["name"], "kappa": round_two(figures["kappa"]), "keys": list(keys)}
+        if self.is_chance:
+            return Note(NoteCode.JUDGE_BY_CHANCE, params)
+        return Note(NoteCode.JUDGE_AGREEMENT, params | ({"kind": "doubt"} if self._may_be_chance else {}))
+
+
+def round_two(value: float | None) -> str:
+    """Round to two decimals, a half upwards, as 0.825 to 0.83."""
+    text = "unknown" if value is None else f"{value + 1e-9:.2f}"
+    return "0.00" if text == "-0.00" else text
+
+
+def _percent(value: float) -> str:
+    """Write a share in percent, a half upwards, as 0.825 as 83."""
+    return f"{100 * value + 1e-7:.0f}"
+
+
+def _sum(row: Any) -> str:
+    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+
+
+def read_signature(signature: str) -> dict[str, str]:
+    """Return the fields of a metric's signature."""
+    fields = (part.partition(":") for part in signature.split("|")[1:])
+    return {name: value for name, _, value in fields}
+
+
+def read_certificates(names: Sequence[str]) -> list[Certificate]:
+    """Read certificates; QuadragError where a file is none, or was altered."""
+    certificates = []
+    for name in names:
+        try:
+            row = parse_json(Path(name).read_bytes(), name, "a certificate of `quadrag certify-judge --out`")
+        except OSError as error:
+            raise QuadragError(f"cannot read {name} ({error.strerror}); expected a certificate") from None
+        certificates.append(Certificate.from_row(row, name))
+    return certificates
+
+
+def find_certificate(certificates: Sequence[Certificate], signature: str) -> Certificate | None:
+    """Return the first certificate that stands for the judge of a row; None where none does."""
+    return next((certificate for certificate in certificates if certificate.fits(signature)), None)
+
+
+def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
+    """Return certificates in their order, equal ones once."""
+    return list({_sum(asdict(certificate)): certificate for certificate in certificates}.values())
+
+
+def lay_beside(results: Iterable[Run], certificates: Sequence[Certificate] = ()) -> None:
+    """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
+
+    `certificates`, which the user names, go before those that are kept with a run.
+    """
+    for result in results:
+        place = f"the certificate kept in {result.folder}"
+        kept = [Certificate.from_row(row, place) for row in result.record.certificates]
+        result.certificates = unique([*certificates, *kept])
+        found = {row.key.name: find_certificate(result.certificates, row.signature) for row in result.scores}
+        by_chance = {name for name, certificate in found.items() if certificate and certificate.is_chance}
+        result.scores = [discredit(score) if score.key.verdict in by_chance else score for score in result.scores]
+
+
+def discredit(score: Score) -> Score:
+    """Mark a score whose value rests on verdicts that agree with people no better than chance.
+
+    None that rules alone decided.
+    """
+    if score.counts.by_rule or score.status not in (Status.OK, Status.UNRELIABLE):
+        return score
+    return replace(score, status=Status.UNTRUSTED_JUDGE, reason=Cause.JUDGE_BY_CHANCE)
+
+
+def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note]:
+    """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
+    certified: dict[str, tuple[Certificate, dict[str, None]]] = {}
+    uncertified: dict[str, tuple[Run, dict[str, None]]] = {}
+    for result in results:
+        for score in _find_judged(result, profile):
+            judge = read_signature(score.signature)["judge"]
+            if certificate := find_certificate(result.certificates, score.signature):
+                certified.setdefault(str(certificate.note(())), (certificate, {}))[1][score.label] = None
+            elif score.status is not Status.UNTRUSTED_JUDGE:  # that says more
+                uncertified.setdefault(judge, (result, {}))[1][score.label] = None
+    notes = [certificate.note([*keys]) for certificate, keys in certified.values()]
+    for judge, (result, keys) in uncertified.items():
+        params = {"judge": judge, "folder": shlex.quote(str(result.folder or "RUN")), "keys": [*keys]}
+        notes.append(Note(NoteCode.JUDGE_UNCERTIFIED, params))
+    return notes
+
+
+def _find_judged(result: Run, profile: str) -> Iterator[Score]:
+    """Find the scores that rest on a judge: there is a value, and rules do not decide all answers."""
+    for score in result.whole(profile):
+        by_rule = score.counts.n_scored == score.counts.n_ruled > 0
+        if _is_judged(score) and score.status is not Status.INVALID and not by_rule:
+            yield score
+
+
+def _is_judged(row: Score) -> bool:
+    signed = read_signature(row.signature)
+    asked = signed.get("judge", _NONE) != _NONE and signed.get("prompt", _NONE) != _NONE
+    return asked and row.ran and row.record.needs == "judge"
