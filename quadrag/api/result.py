@@ -287,9 +287,9 @@ class Evaluation(Mapping[str, Score]):
 
     def _tables(self, verbose: bool = False) -> list[Table]:
         """Make what the command prints, with what of it is kept on top."""
-        grids = tabulate([(self.name, [self.result])], self._profiles, self.labels, verbose)
-        grids[0].notes[:0] = [Note(NoteCode.KEPT, {"said": said}) for said in describe_kept([self.result])]
-        return grids
+        tables = tabulate([(self.name, [self.result])], self._profiles, self.labels, verbose)
+        tables[0].notes[:0] = [Note(NoteCode.KEPT, {"said": said}) for said in describe_kept([self.result])]
+        return tables
 
 
 @entrance
@@ -370,12 +370,12 @@ def type_reasons(frame: Any, *columns: str) -> Any:
     return frame.assign(**{name: frame[name].astype(object).where(frame[name].notna(), None) for name in columns})
 
 
-def to_text(grids: Sequence[Table], language: str) -> str:
+def to_text(tables: Sequence[Table], language: str) -> str:
     """Draw tables as a terminal has them."""
-    return clean("".join(draw_text(translate_table(grid, language, python=True)) for grid in grids).strip("\n"))
+    return clean("".join(draw_text(translate_table(table, language, python=True)) for table in tables).strip("\n"))
 
 
-def to_html(grids: Sequence[Table], language: str, page: str = "") -> str:
+def to_html(tables: Sequence[Table], language: str, page: str = "") -> str:
     """Draw tables as the page does, for a notebook, with a link to the page."""
-    shown = [translate_table(grid, language, python=True) for grid in grids]
-    return clean(make_environment().get_template("notebook.html").render(grids=shown, page=page))
+    shown = [translate_table(table, language, python=True) for table in tables]
+    return clean(make_environment().get_template("notebook.html").render(tables=shown, page=page))

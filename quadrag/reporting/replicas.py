@@ -44,7 +44,7 @@ def place_lines(printed: Sequence[Row], ours: Sequence[tuple[str, Sequence[Row]]
     return lines + [line for label, block in ours if not label for line in block]
 
 
-def mark_replicas(grid: Table, results: Sequence[Run], profile: str) -> Table:
+def mark_replicas(table: Table, results: Sequence[Run], profile: str) -> Table:
     """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     reasons = _judge_recipes(results, profile)
     replicas = [replica for result in results if (replica := result.record.spec.replica)]
@@ -53,12 +53,12 @@ def mark_replicas(grid: Table, results: Sequence[Run], profile: str) -> Table:
         of = (one for one in replicas if line.kind == "published" and _is_row(line.label, one))
         return next((_ROW if reasons[one.recipe] else _REPLICATED for one in of), "")
 
-    marks = [mark(line) for line in grid.rows]
-    lines = [replace(line, label=line.label + sign) for line, sign in zip(grid.rows, marks, strict=True)]
+    marks = [mark(line) for line in table.rows]
+    lines = [replace(line, label=line.label + sign) for line, sign in zip(table.rows, marks, strict=True)]
     owner = _name_owner([result.record for result in results])
     kinds = {_REPLICATED: "replicated", _ROW: "row"}
     notes = [Note(NoteCode.ROW_MARK, {"kind": kind, "prompts": owner}) for sign, kind in kinds.items() if sign in marks]
-    return replace(grid, rows=lines, notes=[*notes, *grid.notes])
+    return replace(table, rows=lines, notes=[*notes, *table.notes])
 
 
 def _is_row(label: str, replica: Replica) -> bool:

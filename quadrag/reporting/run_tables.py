@@ -29,10 +29,10 @@ from .table import Cell, Row, Table, load_tables
 
 def tabulate_summary(result: Run, profiles: Sequence[str]) -> list[Table]:
     """Make what a terminal shows of a run: its summary, how it was rated, how far its samples lie apart."""
-    grid = summary(result, profiles[0])
-    grid.notes.append(Note(NoteCode.MORE_TABLES))
+    table = summary(result, profiles[0])
+    table.notes.append(Note(NoteCode.MORE_TABLES))
     rated = load_tables(result.record.benchmark).systems if result.record.options.get("ratings") else None
-    return [grid, *(rated(result, profiles) if rated else ()), *tabulate_samples(result, profiles[0])]
+    return [table, *(rated(result, profiles) if rated else ()), *tabulate_samples(result, profiles[0])]
 
 
 def list_headlines(result: Run, profile: str) -> dict[str, Score]:
@@ -151,7 +151,7 @@ def slice_tables(result: Run, profile: str) -> list[Table]:
 
     A slice is a group of questions that share a value; cells, and means over groups, stand in a matrix.
     """
-    grids = []
+    tables = []
     for split in dict.fromkeys(row.key.split for row in result.scores):
         here = [row for row in result.scores if row.key.split == split and row.profile == profile]
         totals = {row.key.key: row.counts.n_total for row in here if row.slice == ALL}
@@ -171,8 +171,8 @@ def slice_tables(result: Run, profile: str) -> list[Table]:
         for grouping, own in groups.items():
             lines += [Row(grouping.replace("_", " "), [Cell("")] * (1 + len(names)), rule=bool(lines)), *own]
         notes = [note_units([row for row in parts if row.ran], profile), INTERVALS]
-        grids.append(Table(title_of(result, split), "slice", ["n", *names.values()], lines, notes, "points"))
-    return grids
+        tables.append(Table(title_of(result, split), "slice", ["n", *names.values()], lines, notes, "points"))
+    return tables
 
 
 # Samples: an interval says what other questions would have changed, these what chance in the answers did.
