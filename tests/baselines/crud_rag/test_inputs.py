@@ -28,9 +28,7 @@ def test_what_names_do_not_say_of_a_search_is_among_the_inputs(cli):
     assert search["bm25"]["terms"]["package"] == "0.42.1" and search["bm25"]["bm25s"] and search["chunks"]["version"]
     alter("a", lambda info: info["digests"]["search"]["bm25"]["terms"].update(package="0.42"))
     code, _, err = cli(*base)
-    assert (
-        code == 2 and 'holds a run with search.bm25.terms.package "0.42", not "0.42.1"' in err and err.count("\n") == 1
-    )
+    assert code == 2 and "holds a run with search.bm25.terms.package" in err and err.count("\n") == 1
 
 
 def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
