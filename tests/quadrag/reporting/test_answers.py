@@ -52,7 +52,7 @@ def pick(corpus: list[Any], name: str) -> Any:
         ("other texts", 0.0, "no_gold_option"),
         ("pieces", 0.0, "no_gold_option"),
         ("own id", None, "why"),
-        ("short", 0.0, "no_gold_option"),
+        ("short", None, "why"),
         ("short gold", None, "why"),
         ("unlike", None, "why"),
         ("cut id", None, "why"),
