@@ -11,6 +11,8 @@ from quadrag.records import write_jsonl
 from quadrag.results.check import check_validity
 from quadrag.results.note import NoteCode
 
+pytestmark = pytest.mark.plugins
+
 PLACE = ("crud_rag", "qa_1doc")
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 SAMPLE = ("--data-dir", "sample")
