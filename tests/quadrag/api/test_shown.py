@@ -16,7 +16,7 @@ from quadrag.printing import write
 
 RGB = ("rgb", "noise_robustness_zh")
 HALF = "巴黎 \ud83d"
-pytestmark = pytest.mark.filterwarnings("ignore:INVALID")
+pytestmark = [pytest.mark.filterwarnings("ignore:INVALID"), pytest.mark.plugins]
 
 
 class Bare:

@@ -19,6 +19,8 @@ from quadrag.results.run import Run
 from quadrag.results.score import Score
 from quadrag.stats import Interval
 
+pytestmark = pytest.mark.plugins
+
 
 def score(key: str, value: float | None, profile: str = "official", **more: Any) -> Score:
     row = {"config": "c", "split": "test", "metric": "crud_overlap", "key": key, "profile": profile, "value": value}
