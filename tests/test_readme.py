@@ -62,8 +62,6 @@ STANDS_FOR = (
     (r"http://127\.0\.0\.1:9000/rag", "{rag}"),
     (r"^QUADRAG_MIRROR=https://MIRROR ", ""),
     (r"http://127\.0\.0\.1:8081/v1", "{judge}"),
-    (r"http://127\.0\.0\.1:8082/v1", "{small}"),
-    (r"http://127\.0\.0\.1:8083/v1", "{large}"),
     # A recipe asks for the paper's model by name, which the one server here does not list.
     (r"(run --recipe \S+)(?!.*#)", r"\1 --llm-name M"),
     (r"(--entity-llm \S+)", r"\1 --spec entity.yaml"),
@@ -147,14 +145,11 @@ def servers() -> Iterator[dict[str, str]]:
     with (
         ChatServer(models=["M"], any_model=True) as llm,
         ChatServer(models=["j"]) as judge,
-        ChatServer(models=["small"], text='{"score": 1}') as small,
-        ChatServer(models=["large"], text='{"score": 1}') as large,
         ChatServer(models=["MAKER"], text=Knowing()) as maker,
         ChatServer(models=list(PRESETS)) as presets,
         RagServer([("d", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]) as rag,
     ):
-        found = {"llm": llm, "judge": judge, "small": small, "large": large, "presets": presets, "rag": rag}
-        found["maker"] = maker
+        found = {"llm": llm, "judge": judge, "maker": maker, "presets": presets, "rag": rag}
         yield {name: server.url for name, server in found.items()}
 
 
