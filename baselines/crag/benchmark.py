@@ -23,7 +23,7 @@ from .weights import RATED, rate_questions, read_ratings, read_weights, weight_o
 
 NAME = "crag"
 PAGES = ("task_1_2", "task_3")  # the configs that have pages
-_NOT_SOUGHT = ("invalid question", "i don't know", "yes", "no")
+_UNMATCHABLE = ("invalid question", "i don't know", "yes", "no")
 
 
 def _graph(path: Any) -> str:
@@ -107,7 +107,7 @@ def _question(config: str, split: str, row: Mapping[str, Any]) -> Question:
 
 def matchable_answers(references: Any) -> list[str]:
     """Return the accepted answers that a page may hold: not those about the question, nor a bare yes or no."""
-    return [text for text in references if text.strip(" .").lower() not in _NOT_SOUGHT]
+    return [text for text in references if text.strip(" .").lower() not in _UNMATCHABLE]
 
 
 def finder(task: Any) -> Finder | None:

@@ -17,7 +17,6 @@ from quadrag.construct.checks import find_verbatim, is_grounded, rejection_reaso
 from quadrag.construct.recipe import Item, Order, Recipe, Value
 from quadrag.construct.search import Corpus, reject_repeats
 from quadrag.construct.steps import Rejected, Row, Step, Work
-from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.systems.extractive import sentences
@@ -44,12 +43,8 @@ def steps(order: Order) -> Sequence[Step]:
         Step("related", lambda row: _related(row, corpus)),
         Step("made", lambda row: TASKS[row["task"]].make(row), requests=6),
         Step("held", validate),
-        Step("duplicates", lambda rows: reject_repeats(rows, _question_of, "asked before"), together=True),
+        reject_repeats(lambda row: row.get("question") or row.get("event") or row["sentence"], "asked before"),
     ]
-
-
-def _question_of(row: Row) -> str:
-    return str(row.get("question") or row.get("event") or row["sentence"])
 
 
 def _deal(rows: list[Row], order: Order) -> list[Row]:
@@ -257,11 +252,8 @@ def items(dataset: Path) -> Iterator[Item]:
     merged = parse_json(path.read_bytes(), path) if path.is_file() else {}
     for name, task in TASKS.items():
         for entry in merged.get(task.key, ()):
-            try:
-                fields: dict[str, Value] = {field: entry[key] for field, key in task.fields.items()}
-                documents = [entry[key] for key in task.shown or [key for key in entry if key.startswith("news")]]
-            except (KeyError, TypeError) as error:
-                raise QuadragError(f"{path}: an entry of {task.key} lacks {error}; make the dataset again") from None
+            fields: dict[str, Value] = {field: entry[key] for field, key in task.fields.items()}
+            documents = [entry[key] for key in task.shown or [key for key in entry if key.startswith("news")]]
             marks = [entry["answers"]] if "answers" in entry else []
             source = entry.get("title") or entry.get("headLine") or ""
             yield Item(name, fields, marks, documents, source, entry, name)
@@ -284,14 +276,4 @@ def write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -
     return _write_split([(item.kept, line) for item, line in passed], out)
 
 
-RECIPE = Recipe(
-    languages=("zh",),
-    least=200,
-    most=20_000,
-    steps=steps,
-    write=write,
-    asks=_PROMPTS["asks"],
-    items=items,
-    correct=correct,
-    write_passed=write_passed,
-)
+RECIPE = Recipe(steps, write, items, correct, write_passed, _PROMPTS["asks"], languages=("zh",), least=200)

@@ -88,11 +88,7 @@ def steps(order: Order) -> Sequence[Step]:
         Step("held", validate),
         Step("inspect", _inspect, requests=2),
         Step("held-again", validate),
-        Step(
-            "duplicates",
-            lambda rows: reject_repeats(rows, lambda row: row["made"][0]["question"], "question asked before"),
-            together=True,
-        ),
+        reject_repeats(lambda row: str(row["made"][0]["question"])),
         Step("balance", lambda rows: _balance(rows, order), together=True),
     ]
 
@@ -124,16 +120,13 @@ def _node(name: str) -> str:
 def _line(row: Row) -> Any:
     rounds = [
         {
-            "thought_process": one["thought_process"],
-            "question": one["question"],
-            "answer": one["answer"],
-            "relevant_passage": one["relevant_passage"],
+            **made,
             "topic_name": row["topic"],
             "task_name": TASKS[row["task"]],
             "relevant_node": [_node(name) for name in row["documents"]],
-            "evaluation": row.get("evaluation", 2),
+            "evaluation": row["evaluation"],
         }
-        for one in row["made"]
+        for made in row["made"]
     ]
     return rounds if row["task"] == "conversational_qa" else rounds[0]
 
@@ -279,12 +272,10 @@ def items(dataset: Path) -> Iterator[Item]:
     if not path.is_file():
         return
     nodes = {row["id"]: row["contents"] for _, row in read_jsonl(dataset / CORPUS)}
-    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        line = parse_json(text, f"{path}:{number}")
-        try:
+    with path.open(encoding="utf-8") as lines:
+        for number, text in enumerate(lines, 1):
+            line = parse_json(text, f"{path}:{number}")
             yield _item(line, line if isinstance(line, list) else [line], nodes)
-        except (KeyError, TypeError, IndexError) as error:
-            raise QuadragError(f"{path}:{number} lacks {error}; make the dataset again") from None
 
 
 def _item(line: Any, rounds: Sequence[Row], nodes: Mapping[str, str]) -> Item:
@@ -322,15 +313,5 @@ def write_passed(passed: Sequence[tuple[Item, Any]], dataset: Path, out: Path) -
 
 
 RECIPE = Recipe(
-    languages=("zh", "en"),
-    least=100,
-    most=20_000,
-    steps=steps,
-    write=write,
-    asks=_PROMPTS["asks"],
-    items=items,
-    correct=correct,
-    write_passed=write_passed,
-    takes=("topics",),
-    human="human_annotated",
+    steps, write, items, correct, write_passed, _PROMPTS["asks"], takes=("topics",), human="human_annotated"
 )

@@ -31,14 +31,14 @@ def matrix_tables(
     at = 1 if labels == "zh" else 0
     there = {row.key.key for row in scores if row.ran}
     keys = [key for key in IN_MATRIX if key in there]
-    grids = []
+    tables = []
     for split in dict.fromkeys(row.key.split for row in scores):
         here = [row for row in scores if row.key.split == split and row.profile == profile]
         for key in keys if every else keys[:1]:
             found = {row.slice: row for row in here if row.key.key == key}
             if any(name.startswith("cell=") for name in found):
-                grids.append(_grid(found, f"{title}, {split}, {key}", profile, at))
-    return grids
+                tables.append(_grid(found, f"{title}, {split}, {key}", profile, at))
+    return tables
 
 
 def _grid(found: Mapping[str, Score], title: str, profile: str, at: int) -> Table:

@@ -41,11 +41,7 @@ def steps(order: Order) -> Sequence[Step]:
     return [
         Step("question", _question, requests=2),
         Step("passages", lambda row: _passages(row, corpus)),
-        Step(
-            "duplicates",
-            lambda rows: reject_repeats(rows, lambda row: row["question"], "question asked before"),
-            together=True,
-        ),
+        reject_repeats(lambda row: str(row["question"])),
         Step("integration", _integration, requests=2, makes=2),
         Step("integration-passages", lambda row: _second_passages(row, corpus)),
         Step("counterfactual", _counterfactual, requests=4),
@@ -224,14 +220,4 @@ def write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -
     return _write_lines(lines, out)
 
 
-RECIPE = Recipe(
-    languages=("zh", "en"),
-    least=100,
-    most=20_000,
-    steps=steps,
-    write=write,
-    asks=_PROMPTS["asks"],
-    items=items,
-    correct=correct,
-    write_passed=write_passed,
-)
+RECIPE = Recipe(steps, write, items, correct, write_passed, _PROMPTS["asks"])

@@ -35,7 +35,7 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
     for result in results:
         by_model.setdefault(result.record.llm, []).append(result)
     scores = {model: _place_scores(ours) for model, ours in by_model.items()}
-    grids = []
+    tables = []
     for number, (title, heads) in PRINTED.items():
         english, chinese = (find_columns(number, language) for language in _LANGUAGES)
         rows = {"-zh": chinese, "-en": english} if number == _BY_ROW else {"": [*english, *chinese]}
@@ -63,10 +63,10 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
         if number != _BY_ROW:
             names = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
         form: Chart = "curves" if curves else "points"
-        grids.append(
+        tables.append(
             Table(f"Table {number}. {title}", "noise ratio" * curves, names, place_lines(lines, own), notes, form)
         )
-    return grids
+    return tables
 
 
 def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> Note:

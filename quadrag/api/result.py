@@ -1,4 +1,4 @@
-"""One run in Python: its scores as numbers, tables of pandas, what a terminal and a notebook show, the page.
+"""One run in Python: its scores as numbers, tables of pandas, what a terminal shows, the page.
 
 Nothing is computed or laid out here: values are those of `quadrag/results`, tables those of the command line.
 """
@@ -17,7 +17,7 @@ from quadrag.printing import GLANCE, clean, write
 from quadrag.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.reporting.facts import describe_kept
 from quadrag.reporting.messages import pick_notes, say, say_invalid, say_item, say_score, translate_table
-from quadrag.reporting.page.page import make_environment, write_page
+from quadrag.reporting.page.page import write_page
 from quadrag.reporting.question_text import DisplayOptions, write_items
 from quadrag.reporting.questions import ItemFilter, RunReader
 from quadrag.reporting.table import Table
@@ -238,10 +238,6 @@ class Evaluation(Mapping[str, Score]):
         """Show the summary."""
         return to_text(self._tables(), self.labels)
 
-    def _repr_html_(self) -> str:
-        """Show a notebook the summary."""
-        return to_html(self._tables(), self.labels, str(self.folder / PAGE))
-
     @cached_property
     def reader(self) -> RunReader:
         """The folder and the benchmark's data, question by question."""
@@ -287,9 +283,9 @@ class Evaluation(Mapping[str, Score]):
 
     def _tables(self, verbose: bool = False) -> list[Table]:
         """Make what the command prints, with what of it is kept on top."""
-        grids = tabulate([(self.name, [self.result])], self._profiles, self.labels, verbose)
-        grids[0].notes[:0] = [Note(NoteCode.KEPT, {"said": said}) for said in describe_kept([self.result])]
-        return grids
+        tables = tabulate([(self.name, [self.result])], self._profiles, self.labels, verbose)
+        tables[0].notes[:0] = [Note(NoteCode.KEPT, {"said": said}) for said in describe_kept([self.result])]
+        return tables
 
 
 @entrance
@@ -370,12 +366,6 @@ def type_reasons(frame: Any, *columns: str) -> Any:
     return frame.assign(**{name: frame[name].astype(object).where(frame[name].notna(), None) for name in columns})
 
 
-def to_text(grids: Sequence[Table], language: str) -> str:
+def to_text(tables: Sequence[Table], language: str) -> str:
     """Draw tables as a terminal has them."""
-    return clean("".join(draw_text(translate_table(grid, language, python=True)) for grid in grids).strip("\n"))
-
-
-def to_html(grids: Sequence[Table], language: str, page: str = "") -> str:
-    """Draw tables as the page does, for a notebook, with a link to the page."""
-    shown = [translate_table(grid, language, python=True) for grid in grids]
-    return clean(make_environment().get_template("notebook.html").render(grids=shown, page=page))
+    return clean("".join(draw_text(translate_table(table, language, python=True)) for table in tables).strip("\n"))

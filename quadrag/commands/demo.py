@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
         runs = run_demo(name, out)
         heads = [(folder.name, pick_headlines(result.scores, "official")[0]) for folder, result in runs]
         lines = [Row(f"{folder} {score.label}", headline_cells(score)) for folder, score in heads]
-        grid = Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
-        print_tables(arguments, [grid])
+        table = Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
+        print_tables(arguments, [table])
         results[:0] = [result for _, result in runs]  # the page begins with what a terminal ends with
     page, systems = out / "report.html", [("demo", results)]
     write_page(page, systems, tabulate(systems, labels=arguments.labels, page=True), arguments.labels)

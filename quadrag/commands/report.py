@@ -105,13 +105,13 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
         return
     findings = read_findings(Path(arguments.without)) if arguments.without else None
     if findings is not None:
-        grids = [tabulate_without(result, findings, profiles[0]) for result in results]
+        tables = [tabulate_without(result, findings, profiles[0]) for result in results]
     else:
-        grids = tabulate(runs, profiles, labels, arguments.verbose)
+        tables = tabulate(runs, profiles, labels, arguments.verbose)
     if arguments.html:  # before anything is printed: whoever reads may close the pipe
-        page = tabulate(runs, profiles, labels, page=True) if findings is None else grids
+        page = tabulate(runs, profiles, labels, page=True) if findings is None else tables
         write_page(Path(arguments.html), runs, page, labels, profiles[0])
-    print_tables(arguments, grids, verbose=arguments.verbose)
+    print_tables(arguments, tables, verbose=arguments.verbose)
     if arguments.html:
         write(f"\n{arguments.html}")
     elif len(runs) > 1 and findings is None:

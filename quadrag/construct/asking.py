@@ -51,17 +51,14 @@ def ask(
         try:
             found = find_json(reply)
             nothing = "unless" in prompt and found[prompt["unless"]] in (None, False)
-            made = read(found) if read else None if nothing else _read_fields(prompt["fields"], found)
+            fields = {} if read or nothing else prompt["fields"]
+            made = read(found) if read else {name: _READERS[kind](found[name]) for name, kind in fields.items()}
         except (KeyError, TypeError, ValueError, QuadragError):
             continue
         if nothing:
             raise Rejected(prompt["otherwise"])
         return made
     raise Rejected("unreadable reply")
-
-
-def _read_fields(fields: Mapping[str, str], found: Any) -> dict[str, Any]:
-    return {name: _READERS[kind](found[name]) for name, kind in fields.items()}
 
 
 def find_json(reply: str) -> Any:

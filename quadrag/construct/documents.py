@@ -4,9 +4,9 @@ Text, Markdown, HTML and JSON Lines are read as they are; PDF and Word by pypdfi
 extra ``documents``. A document's id is its path in the folder, with the line of a JSON Lines file that names none.
 """
 
-import hashlib
 import importlib
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,11 @@ def reject_copies(rows: list[Row]) -> list[Row]:
 
     index = MinHashLSH(threshold=NEAR, num_perm=_PERMUTATIONS)
     texts = [bare(row["text"])[0] for row in rows]
-    hashes = MinHash.generator(map(_shingles, texts), num_perm=_PERMUTATIONS, hashfunc=_hash)
+    hashes = MinHash.generator(
+        map(_shingles, texts),
+        num_perm=_PERMUTATIONS,
+        hashfunc=lambda shingle: int.from_bytes(blake2b(shingle, digest_size=4).digest(), "big"),
+    )
     made: list[Row] = []
     exact: set[str] = set()
     for at, (row, text, minhash) in enumerate(zip(rows, texts, hashes, strict=True)):
@@ -82,10 +86,6 @@ def reject_unfit(row: Row, least: int, most: int, languages: Sequence[str]) -> l
 def _shingles(text: str) -> list[bytes]:
     shingles = {text[at : at + _SHINGLE] for at in range(max(1, len(text) - _SHINGLE + 1))}
     return [shingle.encode("utf-8", "surrogatepass") for shingle in shingles]
-
-
-def _hash(shingle: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(shingle, digest_size=4).digest(), "big")
 
 
 def _likeness(text: str, other: str) -> float:

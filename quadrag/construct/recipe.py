@@ -57,40 +57,26 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe.
+    """A recipe."""
 
-    Attributes:
-        languages: of the documents that it takes.
-        least: characters of a document at least.
-        most: and at most.
-        steps: what is done, in order; it begins with the documents that questions are made from, or what `begin` gives.
-        write: writes the last step's rows as upstream's files into a folder; returns how many questions each split of
-            each config has, by ``CONFIG/SPLIT``. Nothing is written of a split without questions.
-        asks: what an annotator asks before giving a grade, by language.
-        items: the questions of a dataset.
-        correct: returns the line of an item with some fields corrected, held against its source; `Rejected` says what
-            is wrong.
-        write_passed: writes the items that people passed, each with its line, from a dataset into a new folder, as
-            `write` does.
-        begin: the first rows, of a recipe that does not begin with documents.
-        takes: which of the further files of an `Order` it takes.
-        by_rule: of a recipe that asks no model, how its questions are made, for the summary and the card.
-        human: the folder in the dataset where what people passed goes.
-    """
-
-    languages: Sequence[str]
-    least: int
-    most: int
+    # What is done, in order; it begins with the documents that questions are made from, or what `begin` gives.
     steps: Callable[[Order], Sequence[Step]]
+    # Writes the last step's rows as upstream's files into a folder; returns how many questions each split of each
+    # config has, by ``CONFIG/SPLIT``. Nothing is written of a split without questions.
     write: Callable[[Sequence[Row], Order, Path], dict[str, int]]
-    asks: Mapping[str, Sequence[str]]
-    items: Callable[[Path], Iterable[Item]]
+    items: Callable[[Path], Iterable[Item]]  # the questions of a dataset; of none without its files
+    # The line of an item with some fields corrected, held against its source; `Rejected` says what is wrong.
     correct: Callable[[Item, Mapping[str, Value]], Any]
+    # Writes the items that people passed, each with its line, from a dataset into a new folder, as `write` does.
     write_passed: Callable[[Sequence[tuple[Item, Any]], Path, Path], dict[str, int]]
-    begin: Callable[[Order], Sequence[Row]] | None = None
-    takes: Sequence[str] = ()
-    by_rule: str = ""
-    human: str = "human"
+    asks: Mapping[str, Sequence[str]]  # what an annotator asks before giving a grade, by language
+    languages: Sequence[str] = ("zh", "en")  # of the documents that it takes
+    least: int = 100  # characters of a document, and at most:
+    most: int = 20_000
+    begin: Callable[[Order], Sequence[Row]] | None = None  # the first rows, where they are no documents
+    takes: Sequence[str] = ()  # of the further files of an `Order`
+    by_rule: str = ""  # how questions are made where no model is asked, for the summary and the card
+    human: str = "human"  # the folder in the dataset where what people passed goes
 
 
 def load(name: str) -> Recipe:

@@ -70,7 +70,10 @@ class Outcome(NamedTuple):
 def load(dataset: Path) -> tuple[Recipe, dict[str, Item]]:
     """Return the recipe of a dataset, and its items by id."""
     recipe = load_recipe(str(read_record(dataset).get("recipe")))
-    items = {item.id: item for item in recipe.items(dataset)}
+    try:
+        items = {item.id: item for item in recipe.items(dataset)}
+    except (KeyError, TypeError, IndexError) as error:
+        raise QuadragError(f"a line of {dataset} lacks {error}; make the dataset again") from None
     if not items:
         raise QuadragError(f"{dataset} holds no questions to review; make some with quadrag construct")
     return recipe, items

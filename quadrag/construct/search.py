@@ -11,7 +11,7 @@ from quadrag.retrieval.bm25 import build_index, open_index
 from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
 
-from .steps import Row, reject
+from .steps import Row, Step, reject
 
 _ALIKE = 0.7  # Jaccard's likeness of two questions' character 3-grams from which they ask the same
 
@@ -39,8 +39,12 @@ class Corpus:
         return [(self._documents[int(passage.id.partition("#")[0])], passage) for passage in passages]
 
 
-def reject_repeats(rows: Sequence[Row], question_of: Callable[[Row], str], why: str) -> list[Row]:
-    """Let each row go whose question an earlier one asks nearly alike."""
+def reject_repeats(question_of: Callable[[Row], str], why: str = "question asked before") -> Step:
+    """Return the step that lets each row go whose question an earlier one asks nearly alike."""
+    return Step("duplicates", lambda rows: _reject_repeats(rows, question_of, why), together=True)
+
+
+def _reject_repeats(rows: Sequence[Row], question_of: Callable[[Row], str], why: str) -> list[Row]:
     kept: list[set[str]] = []
     holders: dict[str, list[int]] = {}  # of each 3-gram the places in `kept`
     made = []

@@ -87,11 +87,10 @@ def find_graded(name: str) -> Graded:
 
 
 def find_usual() -> Graded:
-    """Return what a user's own labels are of where nobody says."""
-    for graded in _list_graded().values():
-        if metric_record(graded.metric).key(graded.key).usual:
-            return graded
-    raise QuadragError("no graded value is the usual one; say with --metric what the labels are of")
+    """Return what a user's own labels are of where nobody says; QuadragError where no metric says that it is."""
+    if (usual := next((graded for graded in _list_graded().values() if graded.record.usual), None)) is None:
+        raise QuadragError("no graded value is the usual one; say with --metric what the labels are of")
+    return usual
 
 
 def graded_keys() -> list[str]:

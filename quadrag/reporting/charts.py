@@ -73,24 +73,24 @@ class Axis(NamedTuple):
 # Which figures stand in which panel.
 
 
-def draw_table(grid: Table) -> list[tuple[str, str]]:
+def draw_table(table: Table) -> list[tuple[str, str]]:
     """Draw a table: its panels by what heads each; none where it has no form, or too few cells have figures."""
-    panels = _FORMS[grid.chart](grid) if grid.chart in _FORMS else ()
-    return [(title, draw(" · ".join(filter(None, (grid.title, title))))) for title, draw in panels]
+    panels = _FORMS[table.chart](table) if table.chart in _FORMS else ()
+    return [(title, draw(" · ".join(filter(None, (table.title, title))))) for title, draw in panels]
 
 
-def _points(grid: Table) -> Iterator[Panel]:
+def _points(table: Table) -> Iterator[Panel]:
     """Yield a panel for each column, a row of it for each line."""
-    for at, title in enumerate(_titles(grid)):
-        rows = list(_rows(grid, at))
+    for at, title in enumerate(_titles(table)):
+        rows = list(_rows(table, at))
         if any(row.kind == "ours" for row in rows) and sum(row.value is not None for row in rows) > 1:
-            yield title, partial(draw_rows, rows, unit=_unit(line.cells[at].figure for line in grid.rows))
+            yield title, partial(draw_rows, rows, unit=_unit(line.cells[at].figure for line in table.rows))
 
 
-def _rows(grid: Table, at: int) -> Iterator[Mark]:
+def _rows(table: Table, at: int) -> Iterator[Mark]:
     """Yield the rows of a column, under those headings that have any."""
     heading: list[Mark] = []
-    for line in grid.rows:
+    for line in table.rows:
         if _is_heading(line):
             heading = [Mark(line.label.strip(), "head")]
         elif figure := line.cells[at].figure:
@@ -100,23 +100,23 @@ def _rows(grid: Table, at: int) -> Iterator[Mark]:
             yield Mark(_name(line), line.kind, figure.value, figure.interval, text, sure)
 
 
-def _curves(grid: Table) -> Iterator[Panel]:
+def _curves(table: Table) -> Iterator[Panel]:
     """Yield a panel for each group of columns, all of one axis; without numbers in the heads, points."""
     groups: dict[str, list[tuple[int, str]]] = {}
     last = axis = ""
-    for at, head in enumerate(grid.columns):
+    for at, head in enumerate(table.columns):
         group, _, own = head.rpartition("\n")
         last = group or last
         if (number := _NUMBER.fullmatch(own)) is None:
-            yield from _points(grid)
+            yield from _points(table)
             return
         groups.setdefault(last, []).append((at, number[2]))
-        axis = number[1] or grid.row_header
-    every = [figure for line in grid.rows for figure in _figures(line)]
+        axis = number[1] or table.row_header
+    every = [figure for line in table.rows for figure in _figures(line)]
     ends = [end for figure in every for end in (figure.value, *(figure.interval or ()))]
     for group, columns in groups.items():
         curves = []
-        for line in sorted(grid.rows, key=lambda line: line.kind):  # ours first
+        for line in sorted(table.rows, key=lambda line: line.kind):  # ours first
             figures = [(place, line.cells[at].figure) for place, (at, _) in enumerate(columns)]
             points = [(place, figure.value, figure.interval) for place, figure in figures if figure]
             curves += [Curve(_name(line), line.kind, points)] if points else []
@@ -125,11 +125,11 @@ def _curves(grid: Table) -> Iterator[Panel]:
             yield group, partial(draw_curves, curves, names, ends=ends, title=axis, unit=_unit(every))
 
 
-def _matrix(grid: Table) -> Iterator[Panel]:
+def _matrix(table: Table) -> Iterator[Panel]:
     """Yield the one panel: topics under their fields, and what is over all of them."""
     rows: list[tuple[str, str]] = []
     tiles: list[Tile] = []
-    for line in grid.rows:
+    for line in table.rows:
         kind = "head" if _is_heading(line) else "whole" if line.rule else "cell" if line.label.startswith(" ") else ""
         if kind == "head" or (kind and _figures(line)):
             for at, cell in enumerate(line.cells):
@@ -137,15 +137,15 @@ def _matrix(grid: Table) -> Iterator[Panel]:
                     tiles.append(Tile(len(rows), at, one.value, cell.text, f"n {one.n}"))
             rows.append((line.label.strip(), kind))
     if tiles:
-        columns = [head.split("\n") for head in grid.columns]
+        columns = [head.split("\n") for head in table.columns]
         yield "", partial(draw_matrix, tiles, rows, columns)
 
 
-def _forest(grid: Table) -> Iterator[Panel]:
+def _forest(table: Table) -> Iterator[Panel]:
     """Yield a panel for each unit, with every difference in it."""
     panels: dict[str, list[Mark]] = {}
     heading: list[Mark] = []
-    for line in grid.rows:
+    for line in table.rows:
         cell = next((cell for cell in line.cells if cell.figure), None)
         if _is_heading(line):
             heading = [Mark(line.label.strip(), "head")]
@@ -161,10 +161,10 @@ def _forest(grid: Table) -> Iterator[Panel]:
 _FORMS = {"points": _points, "curves": _curves, "heat": _matrix, "forest": _forest}
 
 
-def _titles(grid: Table) -> list[str]:
+def _titles(table: Table) -> list[str]:
     titles = []
     last = ""
-    for head in grid.columns:
+    for head in table.columns:
         group, mark, own = head.replace("-\n", "").replace("_\n", "_").rpartition("\n")
         last = group or last
         titles.append(" ".join(filter(None, (last if mark else "", own))))

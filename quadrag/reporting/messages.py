@@ -174,9 +174,9 @@ def pick_notes(notes: Sequence[Sentence], *levels: Level) -> list[str]:
     return [note.text for note in notes if note.level in levels]
 
 
-def translate_table(grid: Table, language: str, python: bool = False) -> Table:
+def translate_table(table: Table, language: str, python: bool = False) -> Table:
     """Return a table in a language, whose notes are sentences; `python` says that options in them are arguments."""
-    beside = any(one.kind == "published" for one in grid.rows)  # ours are marked
+    beside = any(one.kind == "published" for one in table.rows)  # ours are marked
 
     def word(text: str) -> str:
         return "\n".join(line.replace(line.strip(), translate(line.strip(), language)) for line in text.split("\n"))
@@ -191,10 +191,10 @@ def translate_table(grid: Table, language: str, python: bool = False) -> Table:
         return replace(one, label=label, cells=[*map(cell, one.cells)])
 
     return replace(
-        grid,
-        title=word(grid.title),
-        row_header=word(grid.row_header),
-        columns=[*map(word, grid.columns)],
-        rows=[*map(line, grid.rows)],
-        notes=[write_note(note, language, python) for note in grid.notes],
+        table,
+        title=word(table.title),
+        row_header=word(table.row_header),
+        columns=[*map(word, table.columns)],
+        rows=[*map(line, table.rows)],
+        notes=[write_note(note, language, python) for note in table.notes],
     )

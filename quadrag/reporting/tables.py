@@ -14,7 +14,7 @@ from quadrag.results.run import PROFILES, Run
 from quadrag.run.finished import refuse_repeated_tasks
 from quadrag.spec import NONE
 
-from .cells import ALIKE, UNDER
+from .cells import ALIKE
 from .comparison import are_apart, refuse_apart, tabulate_comparison
 from .notes import explain_profiles
 from .replicas import mark_replicas, note_replicas
@@ -53,21 +53,21 @@ def tabulate(
         if page or verbose:
             return tabulate_run(results[0], profiles, labels, every=page)
         return tabulate_summary(results[0], profiles)
-    grids = []
+    tables = []
     for benchmark in dict.fromkeys(result.record.benchmark for result in results):
         ours = [result for result in results if result.record.benchmark == benchmark]
-        grids += tabulate_paper(benchmark, ours, profiles)
+        tables += tabulate_paper(benchmark, ours, profiles)
         whole = verbose or (page and len(results) == 1)
-        grids += [grid for one in ours if whole for grid in tabulate_scores(one, profiles, labels)]
-    return _note_once(grids)
+        tables += [table for one in ours if whole for table in tabulate_scores(one, profiles, labels)]
+    return _note_once(tables)
 
 
-def _note_once(grids: Sequence[Table]) -> list[Table]:
+def _note_once(tables: Sequence[Table]) -> list[Table]:
     """Return tables each of whose notes stands under the first table alone that has it."""
     noted: list[Note | str] = []
     own = []
-    for grid in grids:
-        own.append(replace(grid, notes=[note for note in grid.notes if note not in noted]))
+    for table in tables:
+        own.append(replace(table, notes=[note for note in table.notes if note not in noted]))
         noted += own[-1].notes
     return own
 
@@ -80,30 +80,29 @@ def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[st
     """
     of_paper = load_tables(benchmark).tabulate
     if of_paper is None:
-        return [grid for result in results for grid in tabulate_run(result, profiles)]
+        return [table for result in results for table in tabulate_run(result, profiles)]
     whole = [replace(one, scores=one.whole()) for one in results]
-    grids = [mark_replicas(_clear_printed(grid), whole, profiles[0]) for grid in of_paper(whole, profiles)]
+    tables = [mark_replicas(_clear_printed(table), whole, profiles[0]) for table in of_paper(whole, profiles)]
     rows = [replace(row, of=str(at)) for at, result in enumerate(whole) for row in result.scores]
-    for grid in grids:
-        grid.notes += explain_profiles(grid.rows, rows)
-    grids[0].notes.append(UNDER)
-    grids[0].notes[:0] = note_replicas(whole, profiles[0])  # above what is said of its row's mark
-    grids[-1].notes += note_judges(whole, profiles[0])
-    return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0])]
+    for table in tables:
+        table.notes += explain_profiles(table.rows, rows)
+    tables[0].notes[:0] = note_replicas(whole, profiles[0])  # above what is said of its row's mark
+    tables[-1].notes += note_judges(whole, profiles[0])
+    return tables + [table for one in results for table in tabulate_samples(one, profiles[0])]
 
 
-def _clear_printed(grid: Table) -> Table:
+def _clear_printed(table: Table) -> Table:
     """Return a table without printed numbers in columns where all of ours rest on verdicts that say nothing."""
-    ours = [line.cells for line in grid.rows if line.kind == "ours" and not line.label.startswith("  ")]
+    ours = [line.cells for line in table.rows if line.kind == "ours" and not line.label.startswith("  ")]
     columns = [[cell.text for cell in column if cell.text not in ("", NOTHING)] for column in zip(*ours, strict=True)]
     marked = [bool(texts) and all(text.endswith(ALIKE) for text in texts) for texts in columns]
     lines = [
         replace(line, cells=[Cell(NOTHING) if bad else cell for cell, bad in zip(line.cells, marked, strict=True)])
         if line.kind == "published"
         else line
-        for line in grid.rows
+        for line in table.rows
     ]
-    return replace(grid, rows=lines) if any(marked) else grid
+    return replace(table, rows=lines) if any(marked) else table
 
 
 # Several results as those of one system.

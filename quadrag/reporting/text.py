@@ -20,7 +20,7 @@ _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, a
 
 
 def print_tables(
-    grids: Sequence[Table],
+    tables: Sequence[Table],
     file: IO[str] | None = None,
     verbose: bool = False,
     language: str = ENGLISH,
@@ -29,18 +29,18 @@ def print_tables(
     """Print tables as text, as wide as the terminal, but not narrower than 80 columns: numbers are never cut.
 
     Args:
-        grids: the tables.
+        tables: the tables.
         file: where to; stdout when None.
         verbose: with the notes that a specialist needs.
         language: of heads, labels and notes.
         python: whether options in notes are arguments.
     """
-    for grid in grids:
-        shown = translate_table(grid, language, python)
+    for table in tables:
+        shown = translate_table(table, language, python)
         write(to_text(shown, verbose, is_terminal(file or sys.stdout)), file=file, end="")
 
 
-def to_text(grid: Table, verbose: bool = False, styled: bool = False) -> str:
+def to_text(table: Table, verbose: bool = False, styled: bool = False) -> str:
     """Return a translated table as text, with a line's end before and behind; `styled` as a terminal shows it."""
     from rich.console import Console
     from rich.text import Text
@@ -50,15 +50,15 @@ def to_text(grid: Table, verbose: bool = False, styled: bool = False) -> str:
     console = Console(file=canvas, force_terminal=styled or None, highlight=False, force_jupyter=False)
     width = console.width = max(console.width, _WIDTH)
     console.print()
-    above = [*pick_notes(grid.notes, Level.HEADLINE), *(["", grid.title] if grid.title else [])]
+    above = [*pick_notes(table.notes, Level.HEADLINE), *(["", table.title] if table.title else [])]
     lines = [part for text in above for line in text.split("\n") for part in wrap(line, width) or [""]]
     if lines:
         console.print(Text("\n".join(lines).strip("\n"), style="bold"))
-    for text in pick_notes(grid.notes, Level.WARNING):
+    for text in pick_notes(table.notes, Level.WARNING):
         console.print(Text(_mark(text, "!", width)))
-    for at, table in enumerate(_fit_width(width, grid)):
-        console.print(*[""] * bool(at), table, sep="\n")
-    for text in pick_notes(grid.notes, Level.INFO, *[Level.DETAIL] * verbose):
+    for at, part in enumerate(_fit_width(width, table)):
+        console.print(*[""] * bool(at), part, sep="\n")
+    for text in pick_notes(table.notes, Level.INFO, *[Level.DETAIL] * verbose):
         console.print(Text(_mark(text, "-", width), style="dim"))
     return _BLANKS.sub(r"\1", canvas.getvalue())
 
@@ -68,24 +68,24 @@ def _mark(note: str, sign: str, width: int) -> str:
     return f"{sign} " + "\n  ".join(wrap(note, width - 2))
 
 
-def _fit_width(width: int, grid: Table) -> Iterator[Any]:
+def _fit_width(width: int, table: Table) -> Iterator[Any]:
     """Make a table that the width holds, with broken heads, labels and words, or several, each of some columns."""
-    heads = [head.replace("_", "_\n", 1) if len(head) > 13 and "\n" not in head else head for head in grid.columns]
-    columns = [[line.cells[at] for line in grid.rows] for at in range(len(heads))]
+    heads = [head.replace("_", "_\n", 1) if len(head) > 13 and "\n" not in head else head for head in table.columns]
+    columns = [[line.cells[at] for line in table.rows] for at in range(len(heads))]
     broken = [
         re.sub(r" +|(?<=[-_])(?=\w)", "\n", head.strip(" ")) if _widest(head) > _measure("", cells)[0] else head
         for head, cells in zip(heads, columns, strict=True)
     ]
-    label = min(_LABEL, max((_widest(line.label) for line in grid.rows), default=0))
+    label = min(_LABEL, max((_widest(line.label) for line in table.rows), default=0))
     for names, gap in ((heads, 2), (broken, 2), (broken, 1)):
         sizes = [_measure(head, cells) for head, cells in zip(names, columns, strict=True)]
         if label + sum(least + gap for least, _ in sizes) <= width or (gap == 1 and len(heads) == 1):
-            yield _lay_out(grid, names, [least == most for least, most in sizes], gap)
+            yield _lay_out(table, names, [least == most for least, most in sizes], gap)
             return
     half = (len(heads) + 1) // 2
     for part in (slice(half), slice(half, None)):
-        lines = [replace(line, cells=line.cells[part]) for line in grid.rows]
-        yield from _fit_width(width, replace(grid, columns=grid.columns[part], rows=lines))
+        lines = [replace(line, cells=line.cells[part]) for line in table.rows]
+        yield from _fit_width(width, replace(table, columns=table.columns[part], rows=lines))
 
 
 def _measure(head: str, cells: Sequence[Cell]) -> tuple[int, int]:
@@ -103,22 +103,22 @@ def _widest(text: str) -> int:
     return max(map(cell_len, text.split("\n")))
 
 
-def _lay_out(grid: Table, heads: Sequence[str], whole: Sequence[bool], gap: int) -> Any:
+def _lay_out(table: Table, heads: Sequence[str], whole: Sequence[bool], gap: int) -> Any:
     from rich import box
     from rich.align import Align
     from rich.table import Table as Drawn
     from rich.text import Text
 
-    table = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap - 1, 0, 0), show_edge=False)
-    table.add_column(Align.left(Text(grid.row_header), vertical="bottom"), overflow="fold")
+    drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap - 1, 0, 0), show_edge=False)
+    drawn.add_column(Align.left(Text(table.row_header), vertical="bottom"), overflow="fold")
     for head, is_whole in zip(heads, whole, strict=True):
         name = Align.right(Text(head, justify="right"), vertical="bottom")
-        table.add_column(name, justify="right" if is_whole else "left", no_wrap=is_whole, overflow="fold")
-    for line in grid.rows:
+        drawn.add_column(name, justify="right" if is_whole else "left", no_wrap=is_whole, overflow="fold")
+    for line in table.rows:
         if line.rule:
-            table.add_section()
+            drawn.add_section()
         texts = [
             Text(cell.text).append(f"\n{cell.sub}", style="dim") if cell.sub else Text(cell.text) for cell in line.cells
         ]
-        table.add_row(Text(line.label), *texts, style="dim" if line.kind == "published" else "")
-    return table
+        drawn.add_row(Text(line.label), *texts, style="dim" if line.kind == "published" else "")
+    return drawn

@@ -175,12 +175,9 @@ def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note
 def _find_judged(result: Run, profile: str) -> Iterator[Score]:
     """Find the scores that rest on a judge: there is a value, and rules do not decide all answers."""
     for score in result.whole(profile):
+        signed = read_signature(score.signature)
+        asked = signed.get("judge", _NONE) != _NONE and signed.get("prompt", _NONE) != _NONE
         by_rule = score.counts.n_scored == score.counts.n_ruled > 0
-        if _is_judged(score) and score.status is not Status.INVALID and not by_rule:
+        judged = asked and score.ran and score.record.needs == "judge"
+        if judged and score.status is not Status.INVALID and not by_rule:
             yield score
-
-
-def _is_judged(row: Score) -> bool:
-    signed = read_signature(row.signature)
-    asked = signed.get("judge", _NONE) != _NONE and signed.get("prompt", _NONE) != _NONE
-    return asked and row.ran and row.record.needs == "judge"

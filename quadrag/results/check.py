@@ -36,17 +36,6 @@ _REASONS = (
 _OPTIONS = {"no judge": "--judge", "no embedding": "--bertscore"}  # by what a metric lacks, what gives it
 
 
-def check_run(result: Run, scores: Sequence[Score] = (), profile: str = PROFILES[0]) -> list[Note]:
-    """Make the notes of a run, in the order in which they are read.
-
-    Args:
-        result: of the run.
-        scores: those of them that are shown; what is to be known of a metric is said of these alone.
-        profile: the one that is shown.
-    """
-    return [*check_validity(result), *check_context(result, scores, profile)]
-
-
 def check_validity(result: Run) -> list[Note]:
     """Make those notes of a run without which its numbers mislead."""
     run = result.record
@@ -58,7 +47,7 @@ def check_validity(result: Run) -> list[Note]:
 
 
 def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[0]) -> list[Note]:
-    """Make those notes of a run that say what its numbers are; arguments as of `check_run`."""
+    """Make those notes of a run that say what its numbers are, by the scores that are shown under the profile."""
     shown = [score for score in scores if score.profile == profile]
     return [*_check_data(result.record), *_check_metrics(shown), *check_lacking(shown)]
 

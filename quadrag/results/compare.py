@@ -336,7 +336,7 @@ def _describe_judges(run: RunRecord) -> list[str]:
     if run.judge is None:
         return [""] * 3
     services = ", ".join(name for role, name in run.services.items() if role.startswith("judge"))
-    prompt = (run.judging or {}).get("prompt")
+    prompt = run.judging.get("prompt", "–")
     return [run.judge, f"{run.judge} ({services})" if services else "", f"{run.judge} (prompt {prompt or '–'})"]
 
 

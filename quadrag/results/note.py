@@ -45,8 +45,7 @@ class NoteCode(StrEnum):
     may cost) or ``judge_dead`` (judge, what the fault said)."""
     INVALID = "invalid", Level.WARNING
     """Scores have no value: config, split, keys, judge (None: nobody was asked), cause (`score.Cause`), said (a reply,
-    or why a call failed). But of a judge that is unread or dead: profile ("": under both), failed of total, limit (of
-    the share), reasons (how many failed, by reason)."""
+    or why a call failed); of items that failed: profile ("": both), failed, total, limit (a share), reasons."""
     UNRELIABLE = "unreliable", Level.WARNING
     """More than a fifth of their items failed, which the user allows: params as of INVALID."""
     FAILED_COUNTED = "failed_counted", Level.WARNING
@@ -65,7 +64,6 @@ class NoteCode(StrEnum):
     RETRIEVAL_UNMEASURED = "retrieval_unmeasured", Level.WARNING
     OTHER_PROFILE = "other_profile"
     UNITS = "units"
-    UNDER_VALUES = "under_values"
     COLUMNS = "columns"
     FLAGGED = "flagged"
     MORE_TABLES = "more_tables"

@@ -114,12 +114,7 @@ def _open_system(spec: RunSpec, policy: CallPolicy) -> System:
             )
         return RagService(spec.system.rag, policy, name=spec.system.name)
     assert isinstance(spec.system, Chat)
-    chat = spec.system
-    return open_system(chat.address, policy, chat.sampling.sent(), **_settings(chat))
-
-
-def _settings(chat: Chat) -> dict[str, Any]:
-    return {"name": chat.name, "template": chat.template, "batch_size": chat.batch_size}
+    return open_system(spec.system.address, policy, spec.system.sampling.sent(), **_settings(spec.system))
 
 
 def _open_chat(chat: Chat, policy: CallPolicy, judges: bool = False) -> Completer:
@@ -127,6 +122,10 @@ def _open_chat(chat: Chat, policy: CallPolicy, judges: bool = False) -> Complete
         raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
     shape = {"response_format": form} if (form := getattr(chat, "response_format", None)) else {}
     return open_completer(chat.address, policy, {**chat.sampling.sent(), **shape}, judges=judges, **_settings(chat))
+
+
+def _settings(chat: Chat) -> dict[str, Any]:
+    return {"name": chat.name, "template": chat.template, "batch_size": chat.batch_size}
 
 
 def name_model(chat: Any, asked: Any) -> str:

@@ -188,11 +188,12 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
         if setting in partial.get("retrieval", {}) and setting not in _REPLACEABLE:
             raise QuadragError(f"the recipe {name} says --{setting.replace('_', '-')} {value}; leave it out")
     system, entity = partial.get("system") or {}, partial.get("entity_model") or {}
-    model, llm = said.get("system", {}).get("model"), system.get("llm")
+    model, llm = said.get("system", {}).get("model"), system.get("llm") or said.get("system", {}).get("llm")
     if model and not llm:
         raise QuadragError(f"the recipe {name} asks {model}; say where with --llm http://HOST:PORT/v1")
     if not is_address(llm):  # what a recipe says of a server's model is of no other
-        said["system"] = {key: said["system"][key] for key in ("sampling",) if is_chat(llm) and key in said["system"]}
+        kept = ("llm", "sampling") if is_chat(llm) else ("llm",)
+        said["system"] = {key: value for key, value in said.get("system", {}).items() if key in kept}
     if is_address(entity.get("llm")) and "entity_model" in recipe:
         said["entity_model"] = recipe["entity_model"]
     own = said
@@ -259,7 +260,10 @@ def recipes_of_table(name: str | None) -> list[str]:
 
 def plan_table(recipes: Sequence[str], partial: Partial, trust: Trust | None = None) -> dict[str, list[RunSpec]]:
     """Make the specs of several recipes, by their names; a setting is replaced in those alone that have it."""
-    settings = partial.get("retrieval") or {}
+    settings, llm = partial.get("retrieval") or {}, (partial.get("system") or {}).get("llm")
+    models = {read_recipe(name)[1].get("system", {}).get("model") for name in recipes}
+    if len(models) > 1 and llm and ("#" in llm or not is_address(llm)):
+        raise QuadragError(f"the recipes ask {len(models)} models, --llm {llm} names one; name one --recipe of them")
 
     def fit(recipe: Partial) -> dict[str, Any]:
         own = recipe.get("retrieval", {})
@@ -279,5 +283,12 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     runs = recipe.get("runs")
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) and "config" in run for run in runs):
         raise QuadragError(f"the recipe {name} has no runs; expected a list of config, retriever and options")
+    for key in ("system", "entity_model", "retrieval", "options", "published"):
+        if not isinstance(recipe.get(key, {}), Mapping):
+            raise QuadragError(f"{key} is {recipe[key]!r} in the recipe {name}; expected a mapping")
     recipe["benchmark"] = name_benchmark(recipe)
+    placed: dict[str, Any] = {role: {"llm": "http://HOST/v1"} for role in ("system", "entity_model") if role in recipe}
+    said = merge(placed, {key: value for key, value in recipe.items() if key not in ("runs", "published")})
+    for run in runs:
+        validate(RunSpec, merge(said, run), f"the recipe {name}")
     return name, recipe

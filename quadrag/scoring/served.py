@@ -4,7 +4,7 @@ Two ways lead from its passages to these, one for the whole run: by id, where at
 gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text, where a passage is part of a gold
 document of its question, or holds one whole, blanks aside, with `LEAST` characters or more. Where no passage is known
 so, but an id has the form of a gold document's, as 64 hexadecimal digits, or passages have texts alone, nothing was
-found. Of ids of another form that cannot be told: nothing is ranked.
+found. Of ids of another form that cannot be told, nor where most texts are too short: nothing is ranked.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LEAST = 32  # characters, blanks aside, from which a part of a text is taken for a part of it and no chance
 _LONGEST = 16  # characters of an id that is shown
+_MOST = 0.5  # share of the passages that may be too short to be known, so that a ranking still says something
 _HEX = re.compile("[0-9a-f]")  # each as 0 leaves what is alike in the hashes and UUIDs of a corpus
 
 
@@ -96,6 +97,11 @@ def find_documents(
     forms = {_HEX.sub("0", document) for document in gold}
     if not any(hits) and any(_HEX.sub("0", document) in forms for document in every):
         return replace(evidence, by="form"), own
+    others = [text for text, hit in zip(texts, hits, strict=True) if not hit]
+    short = sum(0 < len(text) < LEAST for text in others)
+    if any(texts) and short > _MOST * len(every):
+        few = f"{short} of {len(every)} are under {LEAST} characters"
+        return replace(evidence, why=f"most passages are too short to be known; {few}"), own
     named = [ident for ident in every if not ident.startswith(UNNAMED)]
     if any(hits) or (inner.gold and any(texts) and not named):
         return replace(evidence, by="text", gold=sum(hits)), names

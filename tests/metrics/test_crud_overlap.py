@@ -80,15 +80,6 @@ def test_official_loses_an_item_with_an_empty_text_from_every_metric(
     assert all(got[key] == alone[key] for key in (*KEYS, "bertscore"))
 
 
-def test_corrected_counts_failed_and_empty_answers_as_0(metric: Any) -> None:
-    got = metric.compute(predictions=[GOLD, None, ""], references=[GOLD] * 3, profile="corrected")
-    for key in KEYS:
-        whole = len(GOLD) if key == "length" else 1.0
-        assert (got[key], got[f"{key}_over_scored"]) == (whole / 3, whole / 2)
-    assert (got["n_scored"], got["unscored"]) == (2, {"api_error": 1})
-    assert got["per_item"][2] == {**dict.fromkeys(KEYS, 0.0), "reasons": {}}
-
-
 @pytest.mark.parametrize("gold", ["", None, [], [""], [None]])
 @pytest.mark.parametrize("answer", [GOLD, "", None])
 def test_corrected_has_no_use_for_an_item_without_a_gold_answer(metric: Any, answer: str | None, gold: Any) -> None:

@@ -130,25 +130,6 @@ def test_means_against_an_oracle_and_the_statistics(score: Callable[..., Any], p
             assert got[f"{key}_over_scored"] == pytest.approx(sum(values) / len(values))
 
 
-def test_signature(score: Callable[..., Any]) -> None:
-    ours = score("all", ["甲"], always(says(1)))["signature"].split("|")
-    assert ours[6] == "judge:table"
-    one = score("nac", ["甲"], always(says(1)), "corrected")["signature"].split("|")
-    assert one[2:4] == ["profile:corrected", "metrics:nac"] and one[5] != ours[5]
-    prompts = {"acc": "{references}{answer}"}
-    theirs = score("all", ["甲"], lambda requests: [says(1)] * 5, prompts=prompts)["signature"].split("|")
-    assert theirs[5] != ours[5] and theirs[6] == "judge:none"
-    same = [score(key, ["甲"], lambda requests: [says(1)], prompts=prompts)["signature"] for key in ("hal", "acc")]
-    assert same[0].split("|")[5] == score("hal", ["甲"], always(says(1)))["signature"].split("|")[5]
-
-
-def test_official_takes_a_verdict_above_the_scale(score: Callable[..., Any]) -> None:
-    for key, value in (("acc", 1.5), ("com", 1.5), ("utl", 1.5), ("hal", 3.0), ("nac", 3.0)):
-        assert score(key, ["甲"], always(says(3)))[key] == value
-        corrected = score(key, ["甲"], always(says(3)), "corrected")
-        assert corrected["unscored"] == {"unparsable": 1} and corrected[f"{key}_over_scored"] is None
-
-
 def test_hallucination_minus_1_is_the_paper_s(score: Callable[..., Any], part: Callable[[str], ModuleType]) -> None:
     assert part("scales").SCALES["hal"] == (0, 1) and "-1" not in part("prompts").PROMPTS["hal"]
     got = score("hal", ["甲", "乙"], Judge(lambda _, answer: says(-1 if answer == "甲" else 1)), "corrected")

@@ -71,21 +71,6 @@ def test_declining(part: Callable[[str], ModuleType]) -> None:
     assert {text: declines(text) for text in CASES["declining"]["no"]} == dict.fromkeys(CASES["declining"]["no"], False)
 
 
-def test_official_overall_is_the_mean_over_items_with_questions(metric: Any) -> None:
-    # (.8, .5), (0, 0) and an excluded item: precision .4
-    replies = {"ANSWERING a": blocks(["苹果和香蕉", U]), "ANSWERING b": blocks([U]), "ANSWERING c": "?"}
-    cache = {
-        "a": {"question": ["q", "q"], "answers": ["苹果香蕉", "梨"]},
-        "b": {"question": ["q"], "answers": [U]},
-        "c": {},
-    }
-    texts = {"predictions": ["a", "b", "c"], "references": ["R"] * 3, "ids": ["a", "b", "c"]}
-    got = metric.compute(**texts, judge=Judge(replies), question_cache=cache, prompts=SHORT)
-    assert [cells(got, i) for i in range(3)] == [approx([0.8, 0.5]), [0.0, 0.0], ["no_questions"] * 2]
-    assert (got["precision"], got["recall"]) == (pytest.approx(0.4), pytest.approx(0.25))
-    assert got["unscored"] == {"no_questions": 1} and got["n_scored"] == 2
-
-
 def test_our_prompts_hold_the_fixed_strings(part: Callable[[str], ModuleType]) -> None:
     words, readers = part("prompts").PROMPTS, part("scorer").READERS
     example = next(line for line in words["questions"].splitlines() if line.startswith("{"))

@@ -80,14 +80,6 @@ def test_an_item_with_nothing_to_find_is_not_applicable(metric: Any, profile: st
     assert set(row["reasons"]) == set(row) - {"reasons"}
 
 
-def test_a_failed_retrieval_leaves_the_official_denominator_and_stays_in_the_corrected(metric: Any) -> None:
-    given_ = {"predictions": [["a"], None, None], "references": [["a"]] * 3, "states": [None, "truncated", None]}
-    official, corrected = (metric.compute(**given_, profile=profile) for profile in PROFILES)
-    assert official["unscored"] == corrected["unscored"] == {"truncated": 1, "api_error": 1}
-    assert (official["map"], corrected["map"], corrected["map_over_scored"]) == (1.0, 1 / 3, 1.0)
-    assert official["per_item"][1]["reasons"]["hit@1"] == "truncated"
-
-
 def test_a_retrieval_that_found_nothing_is_scored(metric: Any) -> None:
     got = metric.compute(predictions=[[], ["a"]], references=[["a"], ["a"]])
     assert (got["mrr"], got["n_scored"]) == (0.5, 2)

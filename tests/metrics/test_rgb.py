@@ -149,17 +149,6 @@ def test_the_judge_is_asked_once_and_only_about_answers(rejection: Any, scripted
     assert silent.batches == [] and got["rejection_rate_judged"] is None
 
 
-def test_signatures_name_language_prompt_and_judge(rejection: Any, scripted: Any) -> None:
-    kwargs = {"predictions": ["x"], "questions": ["q"], "judge": scripted(["addressed"])}
-    more = ({}, {"language": "zh"}, {"prompt": "Q {question} A {answer}", "references": ["x"]})
-    fields = [rejection.compute(**kwargs, **one)["signature"].split("|") for one in more]
-    assert [field[-1] for field in fields] == ["judge:scripted-1"] * 3 and len({field[-2] for field in fields}) == 3
-    assert [field[4] for field in fields] == ["references:no", "references:no", "references:yes"]
-    assert fields[1][-2] == "prompt:f3f999b7" and rejection.compute(predictions=["x"])["signature"].split("|")[-2] == (
-        "prompt:none"
-    )
-
-
 @pytest.mark.parametrize("name", JUDGED)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_prompt_closes_with_the_protocol_s_sentences(

@@ -112,14 +112,6 @@ def test_every_accepted_answer_counts_and_costs_one_request(score: Callable[...,
     assert asked == [("Q0", "x"), ("Q0", "y"), ("Q0", "Rome"), ("Q2", "a"), ("Q3", "Bonn")]
 
 
-def test_nothing_accepted_is_not_applicable(score: Callable[..., Any]) -> None:
-    for profile in PROFILES:
-        got = score(["a", None, "a", "a"], [None, [], ["", " "], "a"], Says(NO), profile)
-        assert [row["reasons"].get("accuracy") for row in got["per_item"]] == ["not_applicable"] * 3 + [None]
-        assert means(got) == [1.0, 1.0, 0.0, 0.0] and (got["n_total"], got["unscored"]) == (4, {})
-        assert means(score(["a"], [None], Says(NO), profile)) == [None] * 4
-
-
 def test_one_accepted_is_enough_even_where_another_verdict_is_lacking(score: Callable[..., Any]) -> None:
     def judge(requests: list[Any]) -> list[Any]:
         return [{"yes": YES, "no": NO, "?": "?"}[material(request)["reference"]] for request in requests]
@@ -233,18 +225,6 @@ def test_our_prompt_asks_for_what_both_readers_read(
         reply = form.replace("0 or 1", str(value))
         assert [read[profile](reply) for profile in PROFILES] == [value, value]
     assert all(text.count(slot) == 1 for slot in ("{question}", "{reference}", "{answer}"))
-
-
-def test_a_prompt_of_the_user_s(score: Callable[..., Any]) -> None:
-    asked: list[str] = []
-
-    def judge(requests: list[Any]) -> list[str]:
-        asked.extend(request[0]["content"] for request in requests)
-        return [YES] * len(requests)
-
-    score(["{reference} \\1"], ['a "b"'], judge, prompt="{answer}|{reference}|{x}|{answer}")
-    shown = '"\\u007breference\\u007d \\\\1"'
-    assert asked == [f'{shown}|"a \\"b\\""|{{x}}|{shown}']
 
 
 def test_a_prompt_as_the_paper_prints_one_is_followed_by_the_texts_with_all_accepted_answers(

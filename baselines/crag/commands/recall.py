@@ -60,8 +60,8 @@ def run(arguments: argparse.Namespace) -> None:
     where = f"{arguments.config} {arguments.split}, {source.text}"
     if arguments.out:
         write_text(Path(arguments.out), dumps(recall.recall_file(questions, cuts, where)) + "\n")
-    grid = recall.recall_table(questions, cuts, where)
-    grid.notes += [recall.PUBLISHED] * (source.provenance is not Provenance.OWN)
-    print_tables(arguments, [grid])
+    table = recall.recall_table(questions, cuts, where)
+    table.notes += [recall.PUBLISHED] * (source.provenance is not Provenance.OWN)
+    print_tables(arguments, [table])
     if arguments.out:
         write("", arguments.out)

@@ -204,10 +204,7 @@ def items(dataset: Path) -> Iterator[Item]:
     with bz2.open(path) as lines:
         for number, text in enumerate(lines, 1):
             line = parse_json(text, f"{path}:{number}")
-            try:
-                yield _item(line)
-            except (KeyError, TypeError) as error:
-                raise QuadragError(f"{path}:{number} lacks {error}; make the dataset again") from None
+            yield _item(line)
 
 
 def _item(line: Row) -> Item:
@@ -246,15 +243,15 @@ def write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -
 
 
 RECIPE = Recipe(
+    steps,
+    write,
+    items,
+    correct,
+    write_passed,
+    load_prompts(Path(__file__).with_name("review.yaml"))["asks"],
     languages=("en",),
     least=LEAST,
     most=MOST,
-    steps=steps,
-    write=write,
-    asks=load_prompts(Path(__file__).with_name("review.yaml"))["asks"],
-    items=items,
-    correct=correct,
-    write_passed=write_passed,
     begin=begin,
     takes=("table", "templates"),
     by_rule="each answer computed from the table",

@@ -125,12 +125,12 @@ def print_json(arguments: argparse.Namespace, stdout: IO[str], results: Sequence
 
 
 def print_tables(
-    arguments: argparse.Namespace, grids: Sequence[Any], verbose: bool = False, file: IO[str] | None = None
+    arguments: argparse.Namespace, tables: Sequence[Any], verbose: bool = False, file: IO[str] | None = None
 ) -> None:
     """Print tables in the language of the labels."""
     from quadrag.reporting.text import print_tables
 
-    print_tables(grids, file, verbose, arguments.labels)
+    print_tables(tables, file, verbose, arguments.labels)
 
 
 def start_estimate(arguments: argparse.Namespace) -> Any:

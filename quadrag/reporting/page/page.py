@@ -38,7 +38,7 @@ Runs = Sequence[tuple[str, Sequence[Run]]]
 def write_page(
     path: Path,
     runs: Runs,
-    grids: Sequence[Table],
+    tables: Sequence[Table],
     labels: str = "en",
     profile: str | None = None,
 ) -> None:
@@ -47,7 +47,7 @@ def write_page(
     Args:
         path: the file.
         runs: name of each, and what it came to: one result, or one a config. Several stand beside each other.
-        grids: the tables.
+        tables: the tables.
         labels: the language, ``en`` or ``zh``.
         profile: whose values single answers are shown with; the runs' own when None.
     """
@@ -59,7 +59,7 @@ def write_page(
     head = [replace(summary(results[0], shown), title=words["headline"])] if len(results) == 1 else []
     page = render_page(
         name_page(runs, words),
-        [*head, *grids],
+        [*head, *tables],
         facts=list_facts(results),
         lead=answers.notes,
         blocks=answers.pack(),
@@ -71,7 +71,7 @@ def write_page(
 
 def render_page(
     title: str,
-    grids: Sequence[Table],
+    tables: Sequence[Table],
     *,
     facts: Sequence[tuple[str, str]] = (),
     lead: Sequence[Note | str] = (),
@@ -83,9 +83,9 @@ def render_page(
 
     Runs that stand side by side have these `names`.
     """
-    spoken = [translate_table(grid, labels) for grid in grids]
-    alarms = dict.fromkeys(note for grid in spoken for note in grid.notes if note.level is Level.WARNING)
-    tables = [replace(grid, notes=[note for note in grid.notes if note not in alarms]) for grid in spoken]
+    spoken = [translate_table(table, labels) for table in tables]
+    alarms = dict.fromkeys(note for table in spoken for note in table.notes if note.level is Level.WARNING)
+    shown = [replace(table, notes=[note for note in table.notes if note not in alarms]) for table in spoken]
     words = read_words(labels, names)
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
@@ -95,7 +95,7 @@ def render_page(
         .render(
             title=title,
             lead=sorted([*alarms, *(write_note(note, labels) for note in lead)], key=_rank_alarm),
-            tables=[(grid, draw_table(grid)) for grid in tables],
+            tables=[(table, draw_table(table)) for table in shown],
             facts=[(translate(name, labels), translate(value, labels)) for name, value in facts],
             blocks=blocks,
             words=words,

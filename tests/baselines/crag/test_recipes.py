@@ -59,12 +59,13 @@ def test_without_a_graph_the_other_settings_run_and_those_that_need_it_are_named
     needs = "--retriever snippets-kg needs the knowledge graph: quadrag kg build SRC kg.sqlite, then"
     model = ("--llm", f"{server.url}#m")
     asked = ("run", "--recipe", "crag-table5-gpt-4-turbo-2024-04-09", *where, *model, "--out", "a")
-    for ran in (cli("run", "crag", "--all", *where, "--out", "b"), cli(*asked)):
+    entity = ("--entity-llm", f"{server.url}#m")
+    for ran in (cli("run", "crag", "--all", *where, *entity, "--out", "b"), cli(*asked)):
         assert (ran.code, ran.err) == (0, "")
         assert ran.out.count(f"\ntask_1_2 snippets-kg: not run, {needs}") == 1
         assert "Task 1\n" in ran.out and "Task 2" not in ran.out
     assert "2 of the recipe's 4 runs" in ran.out
-    one = cli("run", "crag", "task_1_2", "--retriever", "snippets-kg", *where, "--out", "c")
+    one = cli("run", "crag", "task_1_2", "--retriever", "snippets-kg", *where, *entity, "--out", "c")
     assert one.code == 2 and one.err.startswith(f"quadrag: {needs}") and not Path("c").exists()
 
 

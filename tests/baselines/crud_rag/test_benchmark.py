@@ -1,4 +1,4 @@
-"""How CRUD-RAG's tasks query, prompt, parse and score; runs are in `test_crud_rag_run.py`."""
+"""How CRUD-RAG's tasks query, prompt, parse and score."""
 
 import pytest
 
@@ -36,18 +36,6 @@ def test_what_bm25_found_is_joined_by_one_line_break_as_in_the_authors_runs():
     assert "甲\n乙" in message["content"] and "甲\n\n乙" not in message["content"]
 
 
-def test_the_slots_bear_the_names_of_the_protocol():
-    names = {config: set(questions(config)[0].slots) for config in TASKS}
-    assert names == {
-        "summary": {"event"},
-        "continuation": {"beginning_text"},
-        "qa_1doc": {"question"},
-        "qa_2doc": {"question"},
-        "qa_3doc": {"question"},
-        "hallucination": {"begin", "hallu_continue"},
-    }
-
-
 @pytest.mark.parametrize("text", ["{question}", "{search_documents}", "{}", "{0} %s \\1", "</p>"])
 def test_nothing_in_a_passage_is_taken_for_a_slot(text):
     (message,) = crud_rag.messages(questions("qa_1doc")[0], shown(text, "b"), load_prompts("crud_rag"), "dense")
@@ -57,12 +45,6 @@ def test_nothing_in_a_passage_is_taken_for_a_slot(text):
 def test_a_passage_spells_no_tag_of_the_prompt():
     (message,) = crud_rag.messages(questions("qa_1doc")[0], shown("x</response >"), load_prompts("crud_rag"), "dense")
     assert "x\\u003c/response >" in message["content"]
-
-
-def test_nothing_found_leaves_the_place_empty():
-    question = questions("qa_1doc")[0]
-    prompts = {"qa_1doc": {"user": "<{search_documents}|{question}>"}}
-    assert crud_rag.messages(question, [], prompts, "bm25")[0]["content"] == f"<|{question.query}>"
 
 
 def test_hallucination_is_searched_by_the_beginning_or_as_the_paper_says_with_its_continuation():
@@ -80,7 +62,6 @@ def test_hallucination_is_searched_by_the_beginning_or_as_the_paper_says_with_it
         ("想一想。<response>草稿</response>再看。<response>\n 甲 \n</response>以上。", "甲"),
         ("<response>甲", "甲"),
         ("甲", "甲"),
-        (" 甲\n", "甲"),
         ("<response></response>", ""),
         ("<response>甲<response>乙</response></response>", "乙"),
     ],

@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from specs import spec_file
+from altered_runs import alter
+from specs import spec_file, spec_of
 
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
+from quadrag.data.builders import rows as rows_of
+from quadrag.parts import Retrieval
 from quadrag.records import Passage, document_id, read_jsonl
 
 TASKS = [config for config, _ in crud_rag.paper_runs()]
@@ -66,43 +69,31 @@ def test_whatever_changes_the_passages_makes_another_index_and_another_run(cli, 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--retriever", "bn25"), "nearest: bm25"),
-        (("--tokenizer", "jiba"), "nearest: jieba"),
-        (("--embedding", "m"), "does not use --embedding"),
-        (("--retriever", "none", "--top-k", "4"), "does not use --top-k"),
-        (("--option", "gold=tset"), "gold"),
-        (("--option", "query=paper"), "summary does not use the option query; leave it out"),
-        (("--option", "glod=test"), "nearest: gold"),
-        (("--split", "tset"), "nearest: test"),
+        ("crud_rag summary --retriever bn25", "bm25"),
+        ("crud_rag summary --tokenizer jiba", "jieba"),
+        ("crud_rag summary --embedding m", "--embedding"),
+        ("crud_rag summary --retriever none --top-k 4", "--top-k"),
+        ("crud_rag summary --option gold=tset", "gold"),
+        ("crud_rag summary --option query=paper", "query"),
+        ("crud_rag summary --option glod=test", "gold"),
+        ("crud_rag summary --split tset", "test"),
+        ("crud_rag summary --split full --option gold=test", "gold=full"),
+        ("crud_rag summary --retriever none --option gold=test", "--retriever none"),
+        ("crud_rag summary --bertscore nope", "'nope'"),
+        ("crud_rag corpus", "summary"),
+        ("rgb noise_robustness_en --top-k 3", "--top-k"),
     ],
 )
-def test_bad_settings_are_one_line(cli, arguments, words):
-    code, _, err = cli("run", "crud_rag", "summary", "--data-dir", "sample", *arguments, "--out", "a")
+def test_bad_settings_are_one_line_before_anything_is_done(cli, arguments, words):
+    code, _, err = cli("run", *arguments.split(), "--data-dir", "sample", "--out", "a")
     assert code == 2 and err.count("\n") == 1 and words in err, err
-    assert not Path("a/answers.jsonl").exists()
-
-
-@pytest.mark.parametrize("config", ["corpus", "ragquesteval"])
-def test_configs_without_questions_are_refused(cli, config):
-    code, _, err = cli("run", "crud_rag", config, "--data-dir", "sample")
-    assert code == 2 and "holds no questions; expected one of summary" in err
-
-
-def test_settings_of_a_corpus_are_refused_where_there_is_none(cli):
-    code, _, err = cli("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--top-k", "3")
-    assert code == 2 and "the retriever own of rgb does not use --top-k" in err
+    assert not Path("a").exists()
 
 
 def test_the_authors_result_files_are_scored_and_what_they_left_out_is_unscored(cli):
     asked = questions("qa_1doc")
     results = [
-        {
-            "id": question.id,
-            "metrics": {"bleu-avg": 1.0},
-            "log": {"generated_text": question.references, "ground_truth_text": question.references},
-            "valid": True,
-        }
-        for question in asked[:-1]
+        {"id": question.id, "log": {"generated_text": question.references}, "valid": True} for question in asked[:-1]
     ]
     whole = {"info": {"task": "QuestAnswer1Doc", "llm": "m"}, "overall": {}, "results": results}
     Path("theirs.json").write_text(json.dumps(whole, ensure_ascii=False, indent=4), encoding="utf-8")
@@ -113,12 +104,6 @@ def test_the_authors_result_files_are_scored_and_what_they_left_out_is_unscored(
     assert rows["rouge_l", "official"]["value"] == 1 and rows["rouge_l", "official"]["n_scored"] == 7
     assert rows["rouge_l", "corrected"]["value"] == pytest.approx(7 / 8)
     assert rows["rouge_l", "corrected"]["unscored"] == {"api_error": 1}
-
-
-def test_a_result_file_of_another_form_is_one_line(cli):
-    Path("theirs.json").write_text('{\n"results": [{"id": "x"}]}', encoding="utf-8")
-    code, _, err = cli("score", "theirs.json", "--benchmark", "crud_rag", "--config", "qa_1doc", "--data-dir", "sample")
-    assert code == 2 and "theirs.json:1 has no answer" in err and err.count("\n") == 1
 
 
 def test_a_judge_is_asked_once_for_both_profiles_with_the_shipped_questions(cli):
@@ -143,14 +128,53 @@ def test_a_judge_is_asked_once_for_both_profiles_with_the_shipped_questions(cli)
     assert official["unscored"].get("misaligned", 0) > 0
     assert sum(official["unscored"].values()) + official["n_scored"] + official["n_not_applicable"] == 8
     assert corrected["value"] == 0
-    shipped = {
-        row["id"]: row for row in data_rows(open_builder("crud_rag", "ragquesteval", "sample", None, "qa_1doc")[0])
-    }
-    with_questions = next(row for row in shipped.values() if row["questions"])
+    shipped = rows_of(open_builder("crud_rag", "ragquesteval", "sample", None, "qa_1doc")[0], "qa_1doc")
+    with_questions = next(row for row in shipped if row["questions"])
     assert any(with_questions["questions"][0] in text for text in asked)
 
 
-def data_rows(builder):
-    from quadrag.data.builders import rows
+def _inputs(folder):
+    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))["digests"]
 
-    return list(rows(builder, "qa_1doc"))
+
+def test_what_names_do_not_say_of_a_search_is_among_the_inputs(cli):
+    base = ("run", "crud_rag", "summary", "--data-dir", "sample", "--tokenizer", "jieba", "--out", "a")
+    assert cli(*base)[0] == 0
+    search = _inputs("a")["search"]
+    assert search["bm25"]["terms"]["package"] == "0.42.1" and search["bm25"]["bm25s"] and search["chunks"]["version"]
+    alter("a", lambda info: info["digests"]["search"]["bm25"]["terms"].update(package="0.42"))
+    code, _, err = cli(*base)
+    assert code == 2 and "search.bm25.terms.package" in err and err.count("\n") == 1
+
+
+def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
+    import shutil
+
+    from chat_server import ChatServer
+    from ragquesteval_judges import blocks
+
+    from quadrag.data.files import sample_dir
+
+    shutil.copytree(sample_dir("crud_rag"), "d")
+    with ChatServer(models=["j"], text=blocks(["x"] * 3)) as server:
+        judge = ("--judge", f"{server.url}#j", "--max-failed", "1", "--ledger", "L")
+        base = ("run", "crud_rag", "qa_1doc", "--data-dir", "d", *judge)
+        assert cli(*base, "--out", "a")[0] == 0
+        code, _, err = cli(*base, *spec_file(judges=[{"sampling": {"max_tokens": 7}}]), "--out", "a")
+        assert code == 2 and "judge" in err
+        path = Path("d/src/quest_eval/QuestAnswer1Doc_quest_gt_save.json")
+        shipped = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps(dict(list(shipped.items())[:-1])), encoding="utf-8")
+        code, _, err = cli(*base, "--out", "a")
+        assert code == 2 and "holds a run with judge.given" in err
+        path.write_text("[", encoding="utf-8")
+        requests = server.requests
+        code, _, err = cli(*base, "--out", "b")
+        assert code == 2 and path.name in err and err.count("\n") == 1
+        assert server.requests == requests and not Path("b").exists(), "said before anything is done"
+
+
+def test_an_index_address_is_kept_without_its_password():
+    retrieval = Retrieval(index="milvus:http://user:secret@host:19530/db")
+    spec = spec_of("crud_rag", "summary", retriever="dense", retrieval=retrieval)
+    assert spec.settings()["index"] == "milvus:http://host:19530/db"

@@ -1,7 +1,6 @@
 """One's own function: what it is asked, what may come of it, when it is stopped, and what is asked again."""
 
 import asyncio
-import functools
 import json
 import multiprocessing
 import os
@@ -19,7 +18,7 @@ RGB = ("rgb", "noise_robustness_en")
 CRAG = ("crag", "task_1_2")
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 READABLE = '{"score": 1}'
-pytestmark = pytest.mark.filterwarnings("ignore:INVALID")
+pytestmark = [pytest.mark.filterwarnings("ignore:INVALID"), pytest.mark.plugins]
 
 
 @pytest.fixture(autouse=True)
@@ -102,19 +101,6 @@ def test_functions_of_every_kind_have_the_same_scores():
         assert Path("both", name).read_bytes() == Path("pair", name).read_bytes()
     for bare in (lambda one: {"answer": one.query}, lambda one: (one.query, None)):
         assert measure(bare, name="bare")["rouge_l"] == plain["rouge_l"] == pair["rouge_l"]
-
-
-@pytest.mark.parametrize(
-    ("system", "name"),
-    [
-        (lambda question: "x", "lambda"),
-        (functools.partial(str), "str"),
-        (functools.partial(lambda end, question: end, "x"), "lambda"),
-        (System(), "mine"),
-    ],
-)
-def test_a_function_gives_the_run_its_name(system, name):
-    assert measure(system, *RGB, split="noise_60", limit=2, out="r").name == name
 
 
 # What comes of it.

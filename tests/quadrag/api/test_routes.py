@@ -1,4 +1,4 @@
-"""One RAG system by three routes: as a function, by file and over HTTP. The scores are the same to the byte.
+"""One RAG system as a function and over HTTP, killed: nothing is asked twice, and the files are the same to the byte.
 
 The system is BM25 over CRUD-RAG's corpus and a model behind a server; the service is the same function in ten lines of
 the standard library's server.
@@ -19,7 +19,6 @@ from chat_server import ChatServer
 from small_servers import Quiet, serving
 
 import quadrag
-from quadrag.cli import main
 
 PLACE = ("crud_rag", "summary")
 FILES = ("answers.jsonl", "items.jsonl", "scores.json", "questions.jsonl")
@@ -78,26 +77,6 @@ def service(my_rag):
 
 def contents(folder):
     return {name: Path(folder, name).read_bytes() for name in FILES}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("limit", [None, 3])
-def test_function_file_and_service_give_the_same_files(limit, my_rag, service, model, capsys):
-    part = ["--limit", str(limit)] if limit else []
-    number = limit or 8
-    result = quadrag.evaluate(*PLACE, my_rag, data_dir="sample", limit=limit, name="mine", out="python")
-    assert result["rouge_l"].n == number and result.valid and result["map"].n == number
-    assert main(["questions", *PLACE, "--data-dir", "sample", *part]) in (0, None)
-    lines = []
-    for line in capsys.readouterr().out.splitlines():
-        question = json.loads(line)
-        answer, found = my_rag(SimpleNamespace(**question))
-        lines.append(json.dumps(question | {"answer": answer, "passages": [one._asdict() for one in found]}))
-    Path("mine.jsonl").write_text("\n".join(lines))
-    assert main(["score", "mine.jsonl", "--data-dir", "sample", "--out", "file"]) == 0
-    assert main(["run", *PLACE, "--data-dir", "sample", "--rag", service, "--ledger", "L", "--out", "http", *part]) == 0
-    assert contents("python") == contents("file") == contents("http")
-    assert set(model.calls.values()) == {3} and len(model.calls) == number
 
 
 @pytest.mark.slow

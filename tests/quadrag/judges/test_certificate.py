@@ -10,6 +10,8 @@ from chat_server import ChatServer, Rule
 
 import quadrag
 
+pytestmark = pytest.mark.plugins
+
 LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
 )
@@ -50,6 +52,8 @@ def flat(text):
 
 
 def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
+    marked = {name for name, value in re.findall(r"(?m)^(\w+) +(-?\d+\.\d!?)", certified.out) if value.endswith("!")}
+    assert marked == {"truthfulness", "accuracy", "hallucination"}, "what rests on a worthless judge"
     assert CHANCE in flat(certified.out)
     page = Path("runs/a/report.html").read_text(encoding="utf-8")
     assert CHANCE in flat(page)
@@ -57,13 +61,6 @@ def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     assert CHANCE in flat(str(quadrag.result("runs/a")))
     both = flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
     assert both.index(CHANCE) < both.index(" verdict ─")
-
-
-def test_what_a_worthless_judge_said_is_marked(cli, certified):
-    shown = cli("report", "runs/a").out
-    marked = {name for name, value in re.findall(r"(?m)^(\w+) +(-?\d+\.\d!?)", shown) if value.endswith("!")}
-    assert marked == {"truthfulness", "accuracy", "hallucination"}
-    assert re.search(r"(?m)^missing +\d+\.\d ", shown)
 
 
 def test_any_other_judge_is_not_certified(cli, certified):

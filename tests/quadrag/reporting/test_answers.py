@@ -8,8 +8,10 @@ import pytest
 
 import quadrag
 from quadrag.records import write_jsonl
-from quadrag.results.check import check_run
+from quadrag.results.check import check_validity
 from quadrag.results.note import NoteCode
+
+pytestmark = pytest.mark.plugins
 
 PLACE = ("crud_rag", "qa_1doc")
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
@@ -60,7 +62,7 @@ def test_what_a_search_that_is_one_s_own_comes_to(cli, corpus, name, value, kind
     given = pick(corpus, name)
     found = quadrag.evaluate(*PLACE, lambda question: (question.query, given), data_dir="sample", out="r")
     assert found["recall@8"].value == value
-    notes = [note for note in check_run(found.result) if note.code is NoteCode.RETRIEVAL_UNMEASURED]
+    notes = [note for note in check_validity(found.result) if note.code is NoteCode.RETRIEVAL_UNMEASURED]
     assert [note.params["kind"] for note in notes] == ([kind] if kind else [])
     if name not in ("others", "nothing", "silent"):
         rows = [
@@ -82,7 +84,7 @@ def test_answers_without_passages_count_as_0(cli):
         return (question.id, [GOLD]) if question.id in asked[:5] else question.id
 
     found = quadrag.evaluate(*PLACE, answer, data_dir="sample", out="some")
-    (note,) = [note for note in check_run(found.result) if note.code is NoteCode.RETRIEVAL_UNMEASURED]
+    (note,) = [note for note in check_validity(found.result) if note.code is NoteCode.RETRIEVAL_UNMEASURED]
     assert found["recall@8"].n == 8 and note.params == {"kind": "bare", "count": 3, "total": 8}
 
 
@@ -97,5 +99,6 @@ def test_answers_without_passages_count_as_0(cli):
 )
 def test_answers_that_are_empty_or_one_text_are_told_of(cli, said, told):
     found = quadrag.evaluate(*PLACE, said, data_dir="sample", out="r")
-    notes = [note for note in check_run(found.result) if note.code in (NoteCode.EMPTY_ANSWERS, NoteCode.SAME_ANSWER)]
+    codes = NoteCode.EMPTY_ANSWERS, NoteCode.SAME_ANSWER
+    notes = [note for note in check_validity(found.result) if note.code in codes]
     assert [(note.code, note.params["count"]) for note in notes] == ([(told, 8)] if told else [])

@@ -1,7 +1,6 @@
 """Lines of a table: our values with bounds, counts and the other profile; printed ones with doubt; units by metric."""
 
 import io
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,10 +13,13 @@ from quadrag.reporting.published import read_published, read_table
 from quadrag.reporting.run_tables import slice_tables
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.reporting.text import print_tables
+from quadrag.results.compare import Difference
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 from quadrag.results.score import Score
-from quadrag.stats import Interval, Pair
+from quadrag.stats import Interval
+
+pytestmark = pytest.mark.plugins
 
 
 def score(key: str, value: float | None, profile: str = "official", **more: Any) -> Score:
@@ -98,7 +100,7 @@ def test_printed_numbers_stand_by_name_with_a_mark_where_they_are_doubtful():
     rows = read_table("crud_rag", "3")
     (line, *_) = printed_lines(rows, ["length", "bleu", "nothing"], lambda row: row.model)
     assert line.kind == "published" and line.cells[2].text == "–" and float(line.cells[0].text) > 1
-    doubtful = [row for row in read_published("rgb") if row.doubtful]
+    doubtful = [row for row in read_published("rgb") if row.doubt]
     assert doubtful
     for row in doubtful:
         (line,) = printed_lines([row], [row.key])
@@ -113,14 +115,16 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     assert cell(401) == ("12.35", "6.2–12.3") and cell(400) == ("12.3", "6.2–12.3")
     assert cell(5) == ("12.3", "6.2–12.3") and cell(4) == ("12.3", "")
     assert value_cell(score("bleu", -0.0004, n_total=9, n_scored=9)).text == "0.0", "no zero has a sign"
-    pairs = [Pair(0.12345, Interval(0.1, 0.2), n, p, "flips", 1.0) for n, p in ((4, 0.0), (5, 0.049), (401, 0.05))]
-    assert [(one.text, one.sub) for one in map(difference_cell, pairs)] == [
-        ("+12.3", ""),
-        ("+12.3", "10.0–20.0"),
-        ("+12.35", "10.0–20.0"),
-    ]
-    adjusted = difference_cell(replace(pairs[1], p=0.098), "characters")
-    assert [cell.figure and cell.figure.sure for cell in (difference_cell(pairs[1]), adjusted)] == [True, False]
+
+    def differ(n: int, p: float, metric: str = "bleu") -> Cell:
+        place, lacking = ("c", "test", "crud_overlap", metric), (None, None)
+        one = Difference(1, place, True, lacking, lacking, 0.12345, Interval(0.1, 0.2), n, p)
+        return difference_cell(one)
+
+    cells = [differ(4, 0.0), differ(5, 0.049), differ(401, 0.05)]
+    assert [(one.text, one.sub) for one in cells] == [("+12.3", ""), ("+12.3", "10.0–20.0"), ("+12.35", "10.0–20.0")]
+    adjusted = differ(5, 0.098, "length")
+    assert [one.figure and one.figure.sure for one in (cells[1], adjusted)] == [True, False]
     assert (adjusted.text, adjusted.sub) == ("+0.1", "0.1–0.2")
 
 
