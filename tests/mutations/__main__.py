@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("quadrag", "baselines", "metrics", "datasets_scripts", "hub_cards", "tests", "docs", "benchmarks")
 # The files of a room, the tests that hold it, and the subjects of the goldens that do.
 ROOMS = {
     "scorers": ("metrics/*/*.py", "tests/metrics metrics", "metrics"),
@@ -66,10 +65,8 @@ def mutant(node: ast.expr) -> ast.expr | None:
             return node.operand
         case ast.IfExp():
             new.test = ast.UnaryOp(ast.Not(), node.test)
-        case ast.Constant(value=bool()):
-            return ast.Constant(not node.value)
-        case ast.Constant(value=int() | float()):
-            return ast.Constant(node.value + 1)
+        case ast.Constant(value=int() | float() as value):  # a bool too
+            new.value = not value if isinstance(value, bool) else value + 1
         case ast.Call(func=ast.Name(id=name)) if name in _NAMED:
             new.func = ast.Name(_NAMED[name], ast.Load())
         case _:
@@ -110,11 +107,8 @@ def run(changes: list[dict[str, Any]], tests: str, subjects: str) -> Iterator[di
     """Run the tests of a room against each change, in a copy of the checkout; first without any."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
-        for name in COPIED:
-            shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-        for path in (*ROOT.glob("*.*"), ROOT / "Makefile"):
-            if path.is_file():
-                shutil.copy(path, tree)
+        left_out = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "runs", "site")
+        shutil.copytree(ROOT, tree, symlinks=True, ignore=left_out)
         said, usual = ask(tree, tests, subjects, "", 3600)
         if said != "survived":
             raise SystemExit(f"the tests {tests} fail without a change")
