@@ -117,7 +117,7 @@ dev: .venv/.demo
 
 # With REAL=FOLDER, the unpacked upstream files, those that need real data too.
 bench: dev
-	$(call install,.venv) openai rank-bm25 beautifulsoup4 lxml
+	$(call install,.venv) openai rank-bm25 bm25s beautifulsoup4 lxml
 	.venv/bin/python benchmarks/chat_throughput.py
 	.venv/bin/python benchmarks/kg_search.py
 	.venv/bin/python benchmarks/dense_search.py

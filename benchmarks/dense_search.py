@@ -7,11 +7,10 @@ interleaved and medians are shown. It does not measure a model.
     python benchmarks/dense_search.py --passages 397917 --dimension 768 --queries 900
 """
 
-import argparse
 import statistics
 
 import numpy as np
-from measuring import timed
+from measuring import options_of, table, timed
 
 from quadrag.retrieval.vectors import exact
 
@@ -36,9 +35,7 @@ def in_blocks(passages: exact.Vectors, queries: exact.Vectors) -> None:
         np.matmul(queries, block.T, out=buffer[:, : len(block)])
 
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-for name, value in (("passages", 397_917), ("dimension", 768), ("queries", 900), ("top-k", 8), ("rounds", 3)):
-    parser.add_argument(f"--{name}", type=int, default=value)
+parser = options_of(__doc__, passages=397_917, dimension=768, queries=900, top_k=8, rounds=3)
 options = parser.parse_args()
 passages = make(options.passages, options.dimension, SEED + 1)
 queries = make(options.queries, options.dimension, SEED + 2)
@@ -48,8 +45,9 @@ ways = {
     "search": lambda: exact.nearest(passages, queries, options.top_k),
 }
 rounds = [{name: timed(way)[0] for name, way in ways.items()} for _ in range(options.rounds)]
+body = []
 for name in ways:
     seconds = statistics.median(each[name] for each in rounds)
     ratios = sorted(each[name] / each["Q @ V.T"] for each in rounds)
-    spread = f"{statistics.median(ratios):.2f}   ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-    print(f"{name:10} {seconds:7.2f} s   to Q @ V.T {spread}")
+    body.append([name, f"{seconds:.2f}", f"{statistics.median(ratios):.2f}", f"{ratios[0]:.2f} to {ratios[-1]:.2f}"])
+print(table(" | seconds | to Q @ V.T | rounds", body))

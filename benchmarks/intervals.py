@@ -1,22 +1,22 @@
 """How often 95% intervals hold the truth, and tests see what is not there: by simulation, as tables in Markdown.
 
 Run: python benchmarks/intervals.py [PART ...] [--sets 2000] [--seed 1]. A part is a kind of interval (plain, clustered,
-macro, weighted, graded), or one of difference, tests, power and time. All take some minutes of one core.
+macro, weighted, graded, difference: of shares, by the share of items that differ), tests or power; all by default,
+which takes some minutes of one core.
 
 A cell is the share, in percent, of simulated sets whose interval holds the truth. A set has n items, of which the rate
 says how many are right. A cell passes when its own interval, Wilson's over the sets, meets 93 to 97%; one that does not
 is marked with !. Another kind of interval is one more function in `KINDS`.
 """
 
-import argparse
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from measuring import options_of
 from numpy.typing import NDArray
 
 from quadrag.stats import mcnemar, share_difference, wilson
-from quadrag.stats.means import RESAMPLES, SHARE, Group, mean_groups
+from quadrag.stats.means import SHARE, Group, mean_groups
 from quadrag.stats.paired import detectable, sign_flips
 
 SIZES = (50, 300, 3000)
@@ -65,6 +65,7 @@ KINDS: dict[str, Callable[[np.random.RandomState, int, float], Set]] = {
     "weighted": weighted,
     "graded": graded,
 }
+COVERED = [*KINDS, "difference"]
 ENDS = {"graded": (-1.0, 1.0)}  # where not 0 and 1
 
 
@@ -82,6 +83,8 @@ def _strata(rng: np.random.RandomState, n: int, rate: float, weights: NDArray) -
 
 def cover(kind: str, n: int, rate: float, sets: int, seed: int) -> int:
     """Count the sets whose interval holds the truth."""
+    if kind == "difference":
+        return cover_difference(n, rate, sets, seed)
     rng = np.random.RandomState(seed)
     held = 0
     for start in range(0, sets, TOGETHER):
@@ -143,36 +146,19 @@ def powers(n: int, rate: float, sets: int, seed: int) -> Iterator[tuple[float, f
         yield difference, wanted, seen, swapped / sets
 
 
-def time_resamples() -> tuple[float, float]:
-    """Return the processor seconds of the resamples of a mean, and of 10,000 swaps, of 10,000 items."""
-    values = np.random.RandomState(1).random_sample((2, 10_000))
-    one, other = (np.array([side, np.ones(10_000)]) for side in values)
-    started = time.process_time()
-    mean_groups([[Group(1.0, one, False)]])
-    between = time.process_time()
-    sign_flips([one], [other], [1.0])
-    return between - started, time.process_time() - between
-
-
 def _cell(hits: int, sets: int, band: tuple[float, float] = BAND) -> str:
     low, high = wilson(hits, sets)
     return f"{100 * hits / sets:.1f}{'' if high >= band[0] and low <= band[1] else ' !'}"
 
 
 def show_coverage(kinds: list[str], sets: int, seed: int) -> None:
+    if not kinds:
+        return
     print(f"Coverage of 95% intervals, percent of {sets:,} sets:\n\n| kind | rate | {HEAD}")
     for kind in kinds:
         for rate in RATES:
             cells = [_cell(cover(kind, n, rate, sets, seed), sets) for n in SIZES]
             print(f"| {kind} | {rate:.0%} | {' | '.join(cells)} |", flush=True)
-
-
-def show_difference(sets: int, seed: int) -> None:
-    print("Coverage of the 95% interval of a difference of shares:\n")
-    print(f"| items that differ | {HEAD[:-4]}")
-    for rate in RATES:
-        cells = [_cell(cover_difference(n, rate, sets, seed), sets) for n in SIZES]
-        print(f"| {rate:.0%} | {' | '.join(cells)} |")
 
 
 def show_tests(sets: int, seed: int) -> None:
@@ -192,27 +178,18 @@ def show_power(sets: int, seed: int) -> None:
         print(f"| {difference:.3f} | {100 * formula:.1f} | {100 * seen:.1f} | {100 * swapped:.1f} |")
 
 
-def show_time(sets: int, seed: int) -> None:
-    drawn, swapped = time_resamples()
-    print(f"10,000 items, processor seconds: {drawn:.2f} for {RESAMPLES:,} resamples, {swapped:.2f} for 10,000 swaps.")
-
-
-OTHERS = {"difference": show_difference, "tests": show_tests, "power": show_power, "time": show_time}
+OTHERS = {"tests": show_tests, "power": show_power}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[*KINDS, *OTHERS, []], metavar="PART", help="all by default")
-    parser.add_argument("--sets", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = options_of(__doc__, sets=2000, seed=1)
+    parser.add_argument("parts", nargs="*", choices=[*COVERED, *OTHERS, []], metavar="PART", help="all by default")
     arguments = parser.parse_args()
-    parts = arguments.parts or [*KINDS, *OTHERS]
-    if kinds := [part for part in parts if part in KINDS]:
-        show_coverage(kinds, arguments.sets, arguments.seed)
-    for part in parts:
-        if part in OTHERS:
-            print()
-            OTHERS[part](arguments.sets, arguments.seed)
+    parts = arguments.parts or [*COVERED, *OTHERS]
+    show_coverage([part for part in parts if part in COVERED], arguments.sets, arguments.seed)
+    for part in [part for part in parts if part in OTHERS]:
+        print()
+        OTHERS[part](arguments.sets, arguments.seed)
 
 
 if __name__ == "__main__":

@@ -11,21 +11,19 @@ compared with ours, bit by bit. It does not measure whether the names found are 
 
 from __future__ import annotations
 
-import argparse
 import random
 import sqlite3
 import statistics
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import apart, table
+from measuring import apart, options_of, table, timed
 
 from quadrag.baselines.crag.kg.search import Search, terms, write
 
-Hits = list[tuple[int, float]]
+Found = tuple[list[float], list[list[tuple[int, float]]]]  # milliseconds a query, and the hits
 
 
 def made_names(count: int) -> list[str]:
@@ -40,27 +38,19 @@ def made_names(count: int) -> list[str]:
 
 def made_queries(names: list[str], count: int) -> list[str]:
     draw = random.Random(2334)
-    one = draw.choice
-    return [one(names) if draw.random() < 0.75 else f"the {one(names)} of {one(names)}" for _ in range(count)]
+    name = draw.choice
+    return [name(names) if draw.random() < 0.75 else f"the {name(names)} of {name(names)}" for _ in range(count)]
 
 
-def timed(find: Any, queries: list[str]) -> tuple[list[float], list[Any]]:
-    """Milliseconds a query, and the results."""
-    cost, results = [], []
-    for query in queries:
-        started = time.perf_counter()
-        results.append(find(query))
-        cost.append((time.perf_counter() - started) * 1000)
-    return cost, results
-
-
-def ours(path: Path, queries: list[str]) -> tuple[list[float], list[Hits]]:
+def ours(path: Path, queries: list[str]) -> Found:
     index = Search(sqlite3.connect(path), "names")
-    timed(index.find, queries[:20])
-    return timed(index.find, queries)
+    for query in queries[:20]:
+        index.find(query)
+    cost, hits = zip(*(timed(index.find, query) for query in queries), strict=True)
+    return [1000 * seconds for seconds in cost], list(hits)
 
 
-def theirs(names: list[str], queries: list[str]) -> tuple[list[float], list[Hits]]:
+def theirs(names: list[str], queries: list[str]) -> Found:
     """Only what upstream does is timed; then equal scores are put in our order."""
     from rank_bm25 import BM25Okapi
 
@@ -71,21 +61,18 @@ def theirs(names: list[str], queries: list[str]) -> tuple[list[float], list[Hits
         np.argsort(scores)[::-1][:10]
         return scores
 
-    cost, results = [], []
+    cost, hits = [], []
     for query in queries:
-        (milliseconds,), (scores,) = timed(find, [query])
+        seconds, scores = timed(find, query)
         near = np.flatnonzero(scores >= max(np.partition(scores, -10)[-10], np.finfo(float).tiny))
         best = sorted(near.tolist(), key=lambda i: (-scores[i], -i))[:10]
-        cost.append(milliseconds)
-        results.append([(i, float(scores[i])) for i in best])
-    return cost, results
+        cost.append(1000 * seconds)
+        hits.append([(i, float(scores[i])) for i in best])
+    return cost, hits
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--names", type=int, default=300_000)
-    parser.add_argument("--queries", type=int, default=50)
-    options = parser.parse_args()
+    options = options_of(__doc__, names=300_000, queries=50).parse_args()
     names = made_names(options.names)
     queries = made_queries(names, options.queries)
     with tempfile.TemporaryDirectory() as folder:
@@ -94,12 +81,11 @@ def main() -> None:
             write(connection, "names", names)
         cost, found = apart(ours, path, queries)
     peer, expected = apart(theirs, names, queries)
-    means = [statistics.mean(peer), statistics.mean(cost)]
-    body = [
-        [who, f"{mean:.2f}", f"{np.percentile(all_of, 99):.2f}", f"{means[0] / mean:.0f}"]
-        for who, mean, all_of in zip(("rank_bm25", "quadrag"), means, (peer, cost), strict=True)
-    ]
-    table(["who", "mean, ms", "p99, ms", "times as fast"], body)
+    body = []
+    for who, each in (("rank_bm25", peer), ("quadrag", cost)):
+        mean = statistics.mean(each)
+        body.append([who, f"{mean:.2f}", f"{np.percentile(each, 99):.2f}", f"{statistics.mean(peer) / mean:.0f}"])
+    print(table("who | mean, ms | p99, ms | times as fast", body))
     equal = sum(a == b for a, b in zip(found, expected, strict=True))
     print(f"\nnames, order and scores equal to the bit: {equal:,} of {len(queries):,} queries")
 

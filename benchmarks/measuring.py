@@ -1,30 +1,38 @@
-"""How benchmarks measure: seconds, memory, fresh processes, tables in Markdown."""
+"""How benchmarks measure, and how their tables come into a page: seconds, memory, fresh processes, the machine."""
 
 from __future__ import annotations
 
+import argparse
 import multiprocessing
 import os
-import threading
+import platform
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+ROOT = Path(__file__).resolve().parents[1]
+END = "<!-- end -->"
+sys.path.insert(0, str(ROOT / "tests" / "servers"))
 
-def timed(function: Callable[[], Any]) -> tuple[float, Any]:
+
+def options_of(text: str | None, **numbers: float) -> argparse.ArgumentParser:
+    """Return a parser with the text of a script, and with an option for each number."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, value in numbers.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value, help=f"default: {value}")
+    return parser
+
+
+def timed(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     """Return seconds and result of a call."""
     started = time.perf_counter()
-    result = function()
+    result = function(*arguments)
     return time.perf_counter() - started, result
-
-
-def processor() -> float:
-    """Return the seconds that processors spent on this process and on those it started that have ended."""
-    return sum(os.times()[:4])
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -33,47 +41,38 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(function, *arguments).result()
 
 
-@contextmanager
-def peak() -> Iterator[list[float]]:
-    """Watch the resident memory, in GB, of this process and of those it starts; memory that they share counts twice.
-
-    The second number is without the pages of mapped files, which go when memory is wanted.
-    """
-    found, stop = [0.0, 0.0], threading.Event()
-
-    def watch() -> None:
-        own = multiprocessing.current_process().pid
-        while not stop.wait(0.05):
-            pids = [own, *(process.pid for process in multiprocessing.active_children())]
-            for n, name in enumerate(("VmRSS", "RssAnon")):
-                found[n] = max(found[n], sum(resident(pid, name) for pid in pids))
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield found
-    finally:
-        stop.set()
-        watcher.join()
+def peak() -> float:
+    """Return the most resident memory that this process had, in GB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 2**20 for line in lines if line.startswith("VmHWM"))
 
 
-def resident(pid: int | None, name: str = "VmRSS") -> float:
-    """Return a figure of a process, in GB; 0 of one that has ended."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0.0
-    return next((int(line.split()[1]) / 1e6 for line in status.splitlines() if line.startswith(name)), 0.0)
-
-
-def table(head: list[str], body: list[list[str]]) -> None:
-    """Print a table in Markdown."""
-    print("\n| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for line in body:
-        print("| " + " | ".join(line) + " |", flush=True)
-
-
-def exponent(sizes: list[int], costs: list[float]) -> str:
+def exponent(sizes: list[int], costs: list[float]) -> float:
     """Return the slope of the line fitted through the logarithms."""
-    return f"{np.polyfit(np.log(sizes), np.log(costs), 1)[0]:.2f}"
+    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
+
+
+def table(head: str, body: list[list[Any]]) -> str:
+    """Return a table in Markdown; the names of its columns are parted by ``|``."""
+    lines = [f"| {head} |", "|---" * (head.count("|") + 1) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(map(str, line))} |" for line in body)])
+
+
+def machine() -> str:
+    """Describe the machine."""
+    load, *_ = os.getloadavg()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"{platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB, Python {platform.python_version()}, on "
+        f"{time.strftime('%Y-%m-%d')}; load at the end {load:.1f}"
+    )
+
+
+def put(tables: str, maker: str, page: Path | None) -> None:
+    """Print tables, and put them between the marks of what made them, where a page is named."""
+    print(tables)
+    if page:
+        start = f"<!-- made by {maker} -->"
+        text = page.read_text(encoding="utf-8")
+        before, after = text.partition(start)[0], text.partition(END)[2]
+        page.write_text(f"{before}{start}\n\n{tables}\n\n{END}{after}", encoding="utf-8")

@@ -12,36 +12,25 @@ passages and 1 million questions. Those hours are an extrapolation: no run of th
 
 from __future__ import annotations
 
-import argparse
 import bz2
 import json
-import math
 import os
 import resource
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tables import machine, put
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "servers"))
+from measuring import apart, exponent, machine, options_of, put, table, timed
 
 PARTS = (0.125, 0.25, 0.5, 1.0)
-PLACES = ("1", "2")
 LATENCY, CONCURRENCY = 0.05, 64
 Work = Callable[[], Any]
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """A stage: its unit, how many of them are all, and how many a hundred million passages or a million questions are.
 
     `prepare` takes the real data, a number of units and a folder, and returns what is timed.
@@ -69,8 +58,8 @@ def html(real: Path, size: int, folder: Path) -> Work:
 
     with bz2.open(next(real.rglob("dev_data.jsonl.bz2")), "rt", encoding="utf-8") as lines:
         pages = [page["page_result"] for line in lines for page in json.loads(line)["search_results"]]
-    given = list(islice(cycle(pages), size))
-    return lambda: sum(map(len, parallel.each(text, given)))
+    cut = list(islice(cycle(pages), size))
+    return lambda: sum(map(len, parallel.each(text, cut)))
 
 
 def store(real: Path, size: int, folder: Path) -> Any:
@@ -157,91 +146,54 @@ STAGES = (
 )
 
 
-def size_on_disk(folder: Path) -> int:
+def disk(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def do_stage(name: str, size: int, on: str, real: Path) -> None:
-    """Do a stage in this process, and print what it took."""
+def measure(place: int, size: int, workers: int, real: Path, server: str) -> tuple[float, float, float]:
+    """Return the seconds of the stage at a place of the table, the GB of memory and the bytes that it leaves."""
     from quadrag import parallel
 
-    stage = next(one for one in STAGES if one.name == name)
-    with tempfile.TemporaryDirectory() as folder, parallel.use(on):
-        do = stage.prepare(real, size, Path(folder))
-        before = size_on_disk(Path(folder))
-        started = time.perf_counter()
-        do()
-        seconds = time.perf_counter() - started
-        kept = size_on_disk(Path(folder)) - before
-    peak = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 2**20
-    print(json.dumps({"seconds": seconds, "gb": peak, "kept": kept}))
-
-
-def exponent(sizes: list[int], costs: list[float]) -> float:
-    """Return the slope of the line fitted through the logarithms."""
-    xs, ys = [math.log(one) for one in sizes], [math.log(one) for one in costs]
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)
+    os.environ["SERVER"] = server
+    with tempfile.TemporaryDirectory() as folder, parallel.use(str(workers)):
+        work = STAGES[place].prepare(real, size, Path(folder))
+        before = disk(Path(folder))
+        seconds, _ = timed(work)
+        kept = disk(Path(folder)) - before
+    memory = sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 2**20
+    return seconds, memory, kept
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--do"]:
-        do_stage(sys.argv[2], int(sys.argv[3]), sys.argv[4], Path(sys.argv[5]))
-        return
+    from chat_server import server_process
+
     names = [stage.name for stage in STAGES]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__, fraction=1.0, price=0.10)
     parser.add_argument("real", type=Path, help="folder of the real upstream files: CRUD_RAG, CRAG")
     parser.add_argument("--stage", nargs="*", choices=names, default=names)
-    parser.add_argument("--fraction", type=float, default=1.0, help="of all sizes")
-    parser.add_argument("--price", type=float, default=0.10, help="of a core for an hour, for the second table")
     parser.add_argument("--page", type=Path, help="a page that holds the tables between its two marks")
     options = parser.parse_args()
 
-    from chat_server import server_process
-
-    stages = [one for one in STAGES if one.name in options.stage and (one.needs is None or find_spec(one.needs))]
     grown, reckoned = [], []
     with server_process("--latency", str(LATENCY)) as url:
-        for stage in stages:
-            sizes = [max(1, round(stage.size * part * options.fraction)) for part in PARTS]
-            took: dict[str, list[dict[str, Any]]] = {}
-            for place in PLACES:
-                for size in sizes:
-                    env = {**os.environ, "PYTHONPATH": str(ROOT), "SERVER": url}
-                    asked = [
-                        sys.executable,
-                        __file__,
-                        "--do",
-                        stage.name,
-                        str(size),
-                        place,
-                        str(options.real.resolve()),
-                    ]
-                    ran = subprocess.run(asked, env=env, capture_output=True, text=True)
-                    if ran.returncode:
-                        raise SystemExit(f"{stage.name}: {ran.stderr[-1500:]}")
-                    took.setdefault(place, []).append(json.loads(ran.stdout.splitlines()[-1]))
-            one, two = took["1"], took["2"]
-            seconds = " | ".join(f"{each['seconds']:.2f}" for each in one)
-            slope = exponent(sizes, [each["seconds"] for each in one])
-            faster = one[-1]["seconds"] / two[-1]["seconds"]
-            grown.append(
-                f"| {stage.name} | {sizes[-1]:,} {stage.unit} | {seconds} | {slope:.2f} | {two[-1]['seconds']:.2f} | "
-                f"{faster:.2f} | {one[-1]['gb']:.2f} |"
-            )
-            hours = one[-1]["seconds"] / sizes[-1] * stage.wanted / 3600
-            disk = one[-1]["kept"] / sizes[-1] * stage.wanted / 1e9
-            memory = one[-1]["gb"] * (stage.wanted / sizes[-1]) ** max(0.0, exponent(sizes, [e["gb"] for e in one]))
-            reckoned.append(
-                f"| {stage.name} | {stage.wanted:,} {stage.unit} | {hours:,.1f} | {hours / 64:,.1f} | "
-                f"{hours * options.price:,.0f} | {disk:,.0f} | {memory:,.0f} |"
-            )
-    head = (
-        "| stage | all | an eighth, s | a quarter, s | a half, s | all, s | exponent | on two, s | times as fast | GB |"
-    )
-    second = "| stage | size | hours of a core | hours on 64 | money | GB kept | GB of memory |"
-    tables = [head, "|---" * 10 + "|", *grown, "", f"{machine()}.", "", second, "|---" * 7 + "|", *reckoned]
-    put("\n".join(tables), "benchmarks/scaling.py", options.page)
+        for place, (name, unit, all_of, wanted, _, needs) in enumerate(STAGES):
+            if name not in options.stage or (needs and not find_spec(needs)):
+                continue
+            sizes = [max(1, round(all_of * part * options.fraction)) for part in PARTS]
+            each = [apart(measure, place, size, 1, options.real.resolve(), url) for size in sizes]
+            on_two, *_ = apart(measure, place, sizes[-1], 2, options.real.resolve(), url)
+            seconds, memory, kept = zip(*each, strict=True)
+            times = [f"{one:.2f}" for one in (*seconds, exponent(sizes, seconds), on_two, seconds[-1] / on_two)]
+            grown.append([name, f"{sizes[-1]:,} {unit}", *times, f"{memory[-1]:.2f}"])
+
+            more = wanted / sizes[-1]
+            hours, room = seconds[-1] * more / 3600, memory[-1] * more ** max(0.0, exponent(sizes, memory))
+            costs = [f"{hours:,.1f}", f"{hours / 64:,.1f}", f"{hours * options.price:,.0f}"]
+            reckoned.append([name, f"{wanted:,} {unit}", *costs, f"{kept[-1] * more / 1e9:,.0f}", f"{room:,.0f}"])
+    columns = "an eighth, s | a quarter, s | a half, s | all, s | exponent | on two, s | times as fast | GB"
+    first = table(f"stage | all | {columns}", grown)
+    second = table("stage | size | hours of a core | hours on 64 | money | GB kept | GB of memory", reckoned)
+    put(f"{first}\n\n{machine()}.\n\n{second}", "benchmarks/scaling.py", options.page)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ installed at its first use, below ``--environments``, on the packages of the env
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -22,77 +21,48 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-BENCHMARKS = Path(__file__).resolve().parents[1]
-# In place of this folder, whose files have names that others have too.
-sys.path[:1] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests" / "servers")]
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
-from tables import machine, put  # noqa: E402
-
-from peers import bleu_rouge, bm25, calls, em_f1, html_text, task, verdicts  # noqa: E402
-from peers.given import cut, read  # noqa: E402
-from peers.peer import OURS, ROOT, Peer  # noqa: E402
+from measuring import ROOT, machine, options_of, peak, put, table, timed
+from works import OURS, WORKS, Peer, read
 
 LATENCY = 0.05
 QUIET = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true", "HF_HUB_OFFLINE": "1"}
-WORKS = {
-    "BM25": bm25.PEERS,
-    "HTML to text": html_text.PEERS,
-    "EM and F1": em_f1.PEERS,
-    "BLEU and ROUGE-L": bleu_rouge.PEERS,
-    "calls": calls.PEERS,
-    "verdicts": verdicts.PEERS,
-    "a task": task.PEERS,
-}
 Took = dict[tuple[str, str], list[dict[str, Any]]]  # of a work and a peer, of each round
 
 
 def do_work(work: str, name: str, given: Path, result: Path) -> None:
     """Do a work as one peer does it in this process, and write what it took and came to."""
-    one = next(peer for peer in WORKS[work] if peer.name == name)
-    do = one.prepare(cut(json.loads(given.read_text(encoding="utf-8")), one.part))
+    peer = next(peer for peer in WORKS[work] if peer.name == name)
+    asked = json.loads(given.read_text(encoding="utf-8"))
+    asked["chats"] = asked["chats"][: round(len(asked["chats"]) * peer.part)]
+    do = peer.prepare(asked)
     os.chdir(tempfile.mkdtemp())
-    started = time.perf_counter()
-    made = do()
-    seconds = time.perf_counter() - started
-    held = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    peak = max(int(held.split()[1]), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
-    result.write_text(json.dumps({"seconds": seconds / one.part, "mb": peak, "made": made}), encoding="utf-8")
+    seconds, made = timed(do)
+    memory = max(peak() * 1024, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+    result.write_text(json.dumps({"seconds": seconds / peer.part, "mb": memory, "made": made}), encoding="utf-8")
 
 
-def environment(one: Peer, below: Path) -> str:
+def environment(peer: Peer, below: Path) -> str:
     """Return the Python of a peer's environment, which is made where there is none."""
-    wanted = [package for package in one.packages if package != "quadrag"]
-    if not wanted:
+    if not peer.packages:
         return sys.executable
-    place = below / "".join(sign if sign.isalnum() else "-" for sign in one.name)
+    place = below / "".join(sign if sign.isalnum() else "-" for sign in peer.name)
     python = place / "bin" / "python"
     if not (place / "done").exists():
-        print(f"installing {', '.join(wanted)} into {place}", file=sys.stderr)
+        print(f"installing {', '.join(peer.packages)} into {place}", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
         purelib = place / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
         here = sysconfig.get_path("purelib")
         (purelib / "below.pth").write_text(f"import site; site.addsitedir({here!r})\n")
-        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *["--no-deps"][: one.bare]]
-        subprocess.run([*pip, *wanted], check=True)
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *["--no-deps"][: peer.bare]]
+        subprocess.run([*pip, *peer.packages], check=True)
         (place / "done").touch()
     return str(python)
-
-
-@contextmanager
-def serving() -> Iterator[str]:
-    """Serve one reply that every judge can read."""
-    from chat_server import server_process
-
-    verdict = json.dumps({"verdict": 1, "score": 1, "reason": "It is."})
-    with server_process("--latency", str(LATENCY), "--text", verdict) as url:
-        yield url
 
 
 def likeness(mine: Any, theirs: Any) -> str:
@@ -110,17 +80,23 @@ def likeness(mine: Any, theirs: Any) -> str:
 
 
 def measure(works: list[str], rounds: int, real: Path, environments: Path) -> Took:
-    """Do the works as each peer does them, in processes of their own."""
+    """Do the works as each peer does them, in processes of their own, beside a server whose reply every judge reads."""
+    from chat_server import server_process
+
     entries = [(work, peer) for work in works for peer in WORKS[work]]
     pythons = {peer.name: environment(peer, environments) for _, peer in entries}
+    verdict = json.dumps({"verdict": 1, "score": 1, "reason": "It is."})
     took: Took = {}
-    with tempfile.TemporaryDirectory() as folder, serving() as url:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        server_process("--latency", str(LATENCY), "--text", verdict) as url,
+    ):
         given, result = Path(folder, "given.json"), Path(folder, "result.json")
         given.write_text(json.dumps(read(real.resolve(), url)), encoding="utf-8")
         for _ in range(rounds):
             for work, peer in entries:
                 env = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT), "QUADRAG_CACHE": folder}
-                command = [pythons[peer.name], str(BENCHMARKS / "peers"), "--do", work, peer.name]
+                command = [pythons[peer.name], str(Path(__file__).parent), "--do", work, peer.name]
                 ran = subprocess.run([*command, str(given), str(result)], env=env, capture_output=True, text=True)
                 if ran.returncode:
                     raise SystemExit(f"{work}, {peer.name}: {ran.stderr[-1500:]}")
@@ -128,36 +104,33 @@ def measure(works: list[str], rounds: int, real: Path, environments: Path) -> To
     return took
 
 
-def tabulate(works: list[str], took: Took) -> Iterator[str]:
-    """Yield the lines of the table."""
-    yield "| work | | seconds | to quadrag | peak, MB | beside quadrag's results |"
-    yield "|---|---|---|---|---|---|"
+def tabulate(works: list[str], took: Took) -> str:
+    body = []
     for work in works:
         ours = took[work, OURS]
         for peer in WORKS[work]:
             rounds = took[work, peer.name]
-            seconds = statistics.median(each["seconds"] for each in rounds)
+            seconds, memory = (statistics.median(each[name] for each in rounds) for name in ("seconds", "mb"))
             ratio = statistics.median(t["seconds"] / o["seconds"] for t, o in zip(rounds, ours, strict=True))
-            said = "" if peer.name == OURS else likeness(ours[0]["made"], rounds[0]["made"])
-            peak = statistics.median(each["mb"] for each in rounds)
+            same = "" if peer.name == OURS else likeness(ours[0]["made"], rounds[0]["made"])
             scaled = f" (from {peer.part:.0%})" if peer.part < 1 else ""
-            yield f"| {work} | {peer.name} | {seconds:.2f}{scaled} | {ratio:.1f} | {peak:.0f} | {said} |"
+            body.append([work, peer.name, f"{seconds:.2f}{scaled}", f"{ratio:.1f}", f"{memory:.0f}", same])
+    return table("work | | seconds | to quadrag | peak, MB | beside quadrag's results", body)
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--do"]:
         do_work(sys.argv[2], sys.argv[3], Path(sys.argv[4]), Path(sys.argv[5]))
         return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options_of(__doc__, rounds=3)
     parser.add_argument("real", type=Path, help="folder of the real upstream files: CRUD_RAG, CRAG, RGB")
     parser.add_argument("--work", nargs="*", choices=WORKS, default=list(WORKS))
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--environments", type=Path, default=Path.home() / ".cache" / "quadrag-peers")
     parser.add_argument("--page", type=Path, help="a page that holds the table between its two marks")
     options = parser.parse_args()
     took = measure(options.work, options.rounds, options.real, options.environments)
-    lines = [*tabulate(options.work, took), "", f"{machine()}; medians of {options.rounds}."]
-    put("\n".join(lines), "benchmarks/peers", options.page)
+    tables = f"{tabulate(options.work, took)}\n\n{machine()}; medians of {options.rounds}."
+    put(tables, "benchmarks/peers", options.page)
 
 
 if __name__ == "__main__":
