@@ -45,7 +45,7 @@ test-alone: .venv-test/.ready wheel
 	sed -i '/quadrag.benchmarks/,$$d' .alone/*.dist-info/entry_points.txt
 	cp -r tests/foreign .alone
 	$(call install,.venv-test) --no-deps --target .alone .alone/foreign
-	PYTHONPATH=$(CURDIR)/.alone $(PYTEST) $(AT_ONCE) tests/quadrag
+	PYTHONPATH=$(CURDIR)/.alone $(PYTEST) $(AT_ONCE) -m "not plugins" tests/quadrag
 
 # The long form of the tests marked `slow`, and many more draws for those by Hypothesis.
 slow: .venv-test/.ready wheel

@@ -13,12 +13,12 @@ import statistics
 import numpy as np
 from measuring import timed
 
-from quadrag.retrieval.vectors import dense
+from quadrag.retrieval.vectors import exact
 
 SEED = 20240130
 
 
-def make(rows: int, dimension: int, seed: int) -> dense.Vectors:
+def make(rows: int, dimension: int, seed: int) -> exact.Vectors:
     draw = np.random.default_rng(seed)
     topics = np.random.default_rng(SEED).standard_normal((2000, dimension), dtype=np.float32)
     vectors = draw.standard_normal((rows, dimension), dtype=np.float32)
@@ -27,9 +27,9 @@ def make(rows: int, dimension: int, seed: int) -> dense.Vectors:
     return vectors
 
 
-def in_blocks(passages: dense.Vectors, queries: dense.Vectors) -> None:
+def in_blocks(passages: exact.Vectors, queries: exact.Vectors) -> None:
     """Multiply as the search does, and look at nothing."""
-    step = dense.block_rows(len(queries))
+    step = exact.block_rows(len(queries))
     buffer = np.empty((len(queries), step), np.float32)
     for start in range(0, len(passages), step):
         block = passages[start : start + step]
@@ -45,7 +45,7 @@ queries = make(options.queries, options.dimension, SEED + 2)
 ways = {
     "Q @ V.T": lambda: queries @ passages.T,
     "in blocks": lambda: in_blocks(passages, queries),
-    "search": lambda: dense.nearest(passages, queries, options.top_k),
+    "search": lambda: exact.nearest(passages, queries, options.top_k),
 }
 rounds = [{name: timed(way)[0] for name, way in ways.items()} for _ in range(options.rounds)]
 for name in ways:

@@ -94,3 +94,8 @@ def one_line(text: object, longest: int | None = None) -> str:
     """Return a text, or that of an error, as one line, of so many characters at most, that a terminal shows as is."""
     line = " ".join(_UNSEEN.sub("", str(text)).split())
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def unreadable_index(folder: object, error: Exception) -> QuadragError:
+    """Return the error of an index that is there and cannot be read."""
+    return QuadragError(f"{folder} is no index that can be read ({one_line(error)}); remove it, and it is built again")

@@ -26,7 +26,7 @@ def test_a_translation_has_the_same_commands_and_scripts(english: str, chinese: 
 
 
 def test_the_readme_can_be_read_in_five_minutes() -> None:
-    assert len(read("README.md").splitlines()) <= 170
+    assert len(read("README.md").splitlines()) <= 120
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import Any
 
 from quadrag.results.compare import Difference
-from quadrag.results.note import Note, NoteCode
 from quadrag.results.score import Score, Status
 
 from .published import Published
@@ -23,7 +22,6 @@ INVALID = "INVALID"  # in the place of a value of which too many items failed
 ALIKE = "!"  # behind what rests on verdicts that say nothing of the answers
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
-UNDER = Note(NoteCode.UNDER_VALUES)
 Name = Callable[[Any], Hashable]  # of a row: the column, or the line, that it stands in
 
 
@@ -159,5 +157,5 @@ def printed_lines(
     named: dict[str, dict[Hashable, Cell]] = {}
     for row in rows:
         figure = Figure(float(row.printed), unit="%" if row.unit == RATE else "")
-        named.setdefault(name(row), {})[place(row)] = Cell(row.printed + "?" * row.doubtful, figure=figure)
+        named.setdefault(name(row), {})[place(row)] = Cell(row.printed + "?" * bool(row.doubt), figure=figure)
     return [Row(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]

@@ -110,7 +110,7 @@ def note_paper(benchmark: str, rows: Sequence[Published]) -> list[Note]:
             {"model": row.model, "what": row.language or row.key, "printed": row.printed, "why": row.doubt},
         )
         for row in rows
-        if row.doubtful
+        if row.doubt
     ]
     return [Note(NoteCode.PUBLISHED_SOURCE, source), *doubtful, Note(NoteCode.CONDITIONS, {"conditions": conditions})]
 

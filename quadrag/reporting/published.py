@@ -59,14 +59,9 @@ class Published(NamedTuple):
         return self.retriever if name == "retriever" else str(self.setting[name])
 
     @property
-    def doubtful(self) -> bool:
-        """Whether the number is likely a misprint."""
-        return self.note.startswith("suspect")
-
-    @property
     def doubt(self) -> str:
-        """Why it is."""
-        return self.note.removeprefix("suspect: ")
+        """Why the number is likely a misprint; "" where it is not."""
+        return self.note.removeprefix("suspect: ") if self.note.startswith("suspect") else ""
 
 
 @cache

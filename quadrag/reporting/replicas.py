@@ -22,7 +22,6 @@ from quadrag.spec import Replica
 from .table import Row, Table
 
 _REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
-_ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
 
 
 # The rows in tables.
@@ -120,9 +119,9 @@ def _list_departures(results: Sequence[Run], profile: str, alone: bool) -> list[
     ]
     if len(results) < replicas[0].runs and not alone:
         reasons.append(_reason("runs", done=len(results), total=replicas[0].runs))
-    asked, whole, about = _count_questions(results)
-    if asked < whole * (_ABOUT if about else 1):
-        reasons.append(_reason("about" if about else "questions", done=f"{asked:,}", total=f"{whole:,}"))
+    asked, whole = _count_questions(results)
+    if asked < whole:
+        reasons.append(_reason("questions", done=f"{asked:,}", total=f"{whole:,}"))
     if profile != PROFILES[0]:
         reasons.append(_reason("profile", profile=profile))
     return [reason for at, reason in enumerate(reasons) if reason not in reasons[:at]]
@@ -166,23 +165,21 @@ def _fold(names: str) -> list[str]:
     return [name.rpartition("/")[2].casefold().replace("_", "-") for name in names.split(", ")]
 
 
-def _count_questions(results: Sequence[Run]) -> tuple[int, int, bool]:
-    """Count the questions that runs answered, each once, and those of the authors' splits; whether it is about so many.
+def _count_questions(results: Sequence[Run]) -> tuple[int, int]:
+    """Count the questions that runs answered, each once, and those of the authors' splits.
 
-    Of a split whose size nobody knows, and of other data than theirs, it is what the data at hand hold.
+    Of a split whose size is not known to the question, and of other data than theirs, it is what the data hold.
     """
-    counts: dict[str, tuple[int, int, bool]] = {}
+    counts: dict[str, tuple[int, int]] = {}
     for result in results:
         run, coverage = result.record, result.record.coverage
         facts = card_facts(run.benchmark) if run.whose.theirs else None
         known = [facts.find_rows(run.config, split) if facts else None for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})
-        numbers = [rows.number for rows in known if rows and rows.number]
+        numbers = [rows.number for rows in known if rows and rows.number and not rows.about]
         whole = sum(numbers) if len(numbers) == len(known) else coverage.total if coverage else asked
-        own = asked, whole, any(rows.about for rows in known if rows)
-        counts[run.config] = min(own, counts.get(run.config, own))
-    done, totals, about = zip(*counts.values(), strict=True)
-    return sum(done), sum(totals), any(about)
+        counts[run.config] = min((asked, whole), counts.get(run.config, (asked, whole)))
+    return sum(asked for asked, _ in counts.values()), sum(whole for _, whole in counts.values())
 
 
 def _list_splits(run: RunRecord) -> list[str]:

@@ -17,7 +17,7 @@ from quadrag.results.score import ALL, Score, Status, find_by_phrase
 from quadrag.results.selection import pick_headlines, pool_rows
 from quadrag.stats import choose_fill, counted
 
-from .cells import NOTHING, UNDER, count_both, format_value, our_lines, value_cell
+from .cells import NOTHING, count_both, format_value, our_lines, value_cell
 from .names import title_of
 from .notes import INTERVALS, explain_profiles, note_corpus, note_ours, note_paper, note_units
 from .published import Published, find_beside
@@ -60,7 +60,7 @@ def summary(result: Run, profile: str) -> Table:
     # The papers' values are those of their own code.
     printed = rows_beside(result) if profile == PROFILES[0] else []
     best = [_find_best(printed, row) for row in rows.values()]
-    beside = [f"{one.printed}{'?' * one.doubtful} {one.model}" if one else "" for one in best]
+    beside = [f"{one.printed}{'?' * bool(one.doubt)} {one.model}" if one else "" for one in best]
     columns = ["value", "95% interval", "n"]
     for head, column in ((other, differing), ("best published", beside)):
         if any(column):
@@ -138,7 +138,7 @@ def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", ev
     for place in dict.fromkeys((row.key.metric, row.key.key) for row in rows if row.ran):
         here = [row for row in rows if (row.key.metric, row.key.key) == place]
         lines += our_lines(show_key(*place), here, columns, profiles, attrgetter("key.split"))
-    notes = [*note_replicas([result], profiles[0], alone=True), *note_ours([result], [scores], profiles[0]), UNDER]
+    notes = [*note_replicas([result], profiles[0], alone=True), *note_ours([result], [scores], profiles[0])]
     notes += [*note_judges([result], profiles[0]), *explain_profiles(lines, scores)]
     matrices = load_tables(result.record.benchmark).matrices(
         result.scores, title_of(result), profiles[0], labels, every

@@ -14,7 +14,7 @@ from quadrag.results.run import PROFILES, Run
 from quadrag.run.finished import refuse_repeated_tasks
 from quadrag.spec import NONE
 
-from .cells import ALIKE, UNDER
+from .cells import ALIKE
 from .comparison import are_apart, refuse_apart, tabulate_comparison
 from .notes import explain_profiles
 from .replicas import mark_replicas, note_replicas
@@ -86,7 +86,6 @@ def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[st
     rows = [replace(row, of=str(at)) for at, result in enumerate(whole) for row in result.scores]
     for table in tables:
         table.notes += explain_profiles(table.rows, rows)
-    tables[0].notes.append(UNDER)
     tables[0].notes[:0] = note_replicas(whole, profiles[0])  # above what is said of its row's mark
     tables[-1].notes += note_judges(whole, profiles[0])
     return tables + [table for one in results for table in tabulate_samples(one, profiles[0])]

@@ -64,7 +64,6 @@ class NoteCode(StrEnum):
     RETRIEVAL_UNMEASURED = "retrieval_unmeasured", Level.WARNING
     OTHER_PROFILE = "other_profile"
     UNITS = "units"
-    UNDER_VALUES = "under_values"
     COLUMNS = "columns"
     FLAGGED = "flagged"
     MORE_TABLES = "more_tables"

@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from quadrag.errors import unreadable_index
 from quadrag.progress import Progress
 
 from .passages import Hits, PassageStore
-from .search import Indexes, Ranker, Retriever, unreadable
+from .search import Indexes, Ranker, Retriever
 from .terms import analyser, count, describe_terms
 
 K1, B, METHOD = 1.2, 0.75, "lucene"
@@ -70,7 +71,7 @@ def open_index(folder: Path, terms: str) -> Ranker:
     try:
         index = bm25s.BM25.load(folder, mmap=True, backend="numpy")
     except (OSError, EOFError, ValueError, TypeError) as error:
-        raise unreadable(folder, error) from error
+        raise unreadable_index(folder, error) from error
     for name in ("data", "indices", "indptr"):
         index.scores[name] = index.scores[name].view(np.ndarray)  # slices of a memmap take a fifth of a search's time
     analyse, numbers = analyser(terms), index.vocab_dict

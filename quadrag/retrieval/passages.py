@@ -12,12 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from quadrag import parallel
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, unreadable_index
 from quadrag.records import Passage
 
 from .chunk import Chunking
 from .llama_index_chunking import FileChunking
-from .search import unreadable
 from .tokens import clean
 
 FILE = "passages.arrow"
@@ -38,7 +37,7 @@ class PassageStore:
                 reader = pa.ipc.open_file(source)
                 self._batches = [reader.get_batch(n) for n in range(reader.num_record_batches)]
         except (OSError, pa.ArrowException) as error:
-            raise unreadable(folder, error) from error
+            raise unreadable_index(folder, error) from error
         self._headed = _HEADED in (reader.schema.metadata or {})
         self._length: int = sum(batch.num_rows for batch in self._batches)
 

@@ -17,7 +17,7 @@ from itertools import accumulate, cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError
 from quadrag.parts import Retrieval, RetrieverSpec
 from quadrag.paths import cache_dir
 from quadrag.records import Passage, write_text
@@ -143,11 +143,6 @@ def find_or_stand_in(
         pieces = (Passage(owner, part.title, text) for part in parts for owner, text in chunking.cut(part))
         again = cycle(list(islice(pieces, min(_PIECES, settings.top_k * len(queries)))))
         return [list(islice(again, settings.top_k)) for _ in queries]
-
-
-def unreadable(folder: Path, error: Exception) -> QuadragError:
-    """Return the error of an index that is there and cannot be read."""
-    return QuadragError(f"{folder} is no index that can be read ({one_line(error)}); remove it, and it is built again")
 
 
 class _NotBuiltError(Exception):

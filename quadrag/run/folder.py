@@ -192,7 +192,9 @@ def _identify(run: RunRecord) -> Any:
 def _tell_difference(before: RunRecord, now: RunRecord) -> str:
     """Say in what two runs differ first, and what to do who asks for the second in the folder of the first."""
     name, was, wanted = "", _identify(before), _identify(now)
-    while isinstance(was, dict) and isinstance(wanted, dict):
+    while isinstance(was, dict | list) and type(was) is type(wanted) and len(was) and len(wanted):
+        if isinstance(was, list):
+            was, wanted = dict(enumerate(was)), dict(enumerate(wanted))
         key = next(key for key in {**was, **wanted} if was.get(key) != wanted.get(key))
         name, was, wanted = f"{name}.{key}".removeprefix("."), was.get(key), wanted.get(key)
     way = "; if only its place is another, name it from its first run on (--llm-name)" * name.endswith("service")

@@ -260,7 +260,10 @@ def recipes_of_table(name: str | None) -> list[str]:
 
 def plan_table(recipes: Sequence[str], partial: Partial, trust: Trust | None = None) -> dict[str, list[RunSpec]]:
     """Make the specs of several recipes, by their names; a setting is replaced in those alone that have it."""
-    settings = partial.get("retrieval") or {}
+    settings, llm = partial.get("retrieval") or {}, (partial.get("system") or {}).get("llm")
+    models = {read_recipe(name)[1].get("system", {}).get("model") for name in recipes}
+    if len(models) > 1 and llm and ("#" in llm or not is_address(llm)):
+        raise QuadragError(f"the recipes ask {len(models)} models, --llm {llm} names one; name one --recipe of them")
 
     def fit(recipe: Partial) -> dict[str, Any]:
         own = recipe.get("retrieval", {})
@@ -284,4 +287,8 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
         if not isinstance(recipe.get(key, {}), Mapping):
             raise QuadragError(f"{key} is {recipe[key]!r} in the recipe {name}; expected a mapping")
     recipe["benchmark"] = name_benchmark(recipe)
+    placed: dict[str, Any] = {role: {"llm": "http://HOST/v1"} for role in ("system", "entity_model") if role in recipe}
+    said = merge(placed, {key: value for key, value in recipe.items() if key not in ("runs", "published")})
+    for run in runs:
+        validate(RunSpec, merge(said, run), f"the recipe {name}")
     return name, recipe

@@ -20,6 +20,8 @@ from chat_server import ChatServer
 from quadrag.cli import main
 from quadrag.data.files import sample_dir
 
+pytestmark = pytest.mark.plugins
+
 RGB = ("rgb", "negative_rejection_en", "--data-dir", "sample")
 DEEP, BORNE, DIGITS = "[" * 100_000, "[" * 950 + "]" * 950, "9" * 5000
 

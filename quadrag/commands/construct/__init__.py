@@ -20,7 +20,6 @@ from quadrag.printing import write
 from quadrag.progress import say
 
 EXAMPLES = (
-    "quadrag construct BENCHMARK --documents news --out mine --llm http://HOST/v1",
     "quadrag construct review mine --sample 100",
     "quadrag construct judge labels.csv --model MODEL --out my-judge",
 )

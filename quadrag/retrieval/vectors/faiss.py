@@ -15,7 +15,7 @@ from quadrag.progress import Progress
 
 from ..encoder import Vectors
 from ..search import Indexes
-from .dense import Rows
+from .exact import Rows
 from .indexes import VERSION, VectorIndex
 
 FILE = "index.faiss"

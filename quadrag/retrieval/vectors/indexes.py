@@ -19,7 +19,7 @@ from quadrag.progress import say
 from ..encoder import Vectors
 from ..passages import Hits
 from ..search import Indexes
-from .dense import Rows, exact, nearest
+from .exact import Rows, exact, nearest
 
 # The class in the file of that name, and the form of what says where it lies.
 INDEXES = {"faiss": ("FaissIndex", ""), "milvus": ("MilvusIndex", r"[^,]+\.db|\w+://[^,]+")}

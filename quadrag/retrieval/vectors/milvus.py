@@ -26,7 +26,7 @@ from quadrag.progress import Progress
 from ..encoder import Vectors
 from ..passages import Hits
 from ..search import Indexes
-from .dense import Rows, Scores, rounding
+from .exact import Rows, Scores, rounding
 from .indexes import VERSION, VectorIndex, rank
 
 _ROW, _VECTOR = "row", "vector"

@@ -10,6 +10,8 @@ from own_system import SUMMARY, measure
 
 import quadrag
 
+pytestmark = pytest.mark.plugins
+
 CRAG = ("crag", "task_1_2")
 CASES = [
     ({"profile": "oficial"}, "oficial"),

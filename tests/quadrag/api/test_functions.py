@@ -18,7 +18,7 @@ RGB = ("rgb", "noise_robustness_en")
 CRAG = ("crag", "task_1_2")
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 READABLE = '{"score": 1}'
-pytestmark = pytest.mark.filterwarnings("ignore:INVALID")
+pytestmark = [pytest.mark.filterwarnings("ignore:INVALID"), pytest.mark.plugins]
 
 
 @pytest.fixture(autouse=True)

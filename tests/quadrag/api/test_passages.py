@@ -23,6 +23,8 @@ from quadrag.passages import read_passages
 from quadrag.reading import Unreadable
 from quadrag.records import Passage, read_jsonl
 
+pytestmark = pytest.mark.plugins
+
 OTHER = "no-document-of-the-corpus"
 
 

@@ -18,6 +18,8 @@ from quadrag.cli import main
 from quadrag.harnesses.examination import Examination
 from quadrag.records import read_jsonl
 
+pytestmark = pytest.mark.plugins
+
 PLACE = ("rgb", "noise_robustness_en")
 DATA = ["--split", "noise_0", "--data-dir", "sample"]
 SAID = "I cannot tell from the texts."

@@ -13,7 +13,7 @@ import quadrag
 from quadrag.cli import main
 
 RGB = ("rgb", "noise_robustness_en")
-pytestmark = pytest.mark.filterwarnings("ignore:INVALID")
+pytestmark = [pytest.mark.filterwarnings("ignore:INVALID"), pytest.mark.plugins]
 
 
 def measure(system, name, *place, **more):

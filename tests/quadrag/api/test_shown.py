@@ -16,7 +16,7 @@ from quadrag.printing import write
 
 RGB = ("rgb", "noise_robustness_zh")
 HALF = "巴黎 \ud83d"
-pytestmark = pytest.mark.filterwarnings("ignore:INVALID")
+pytestmark = [pytest.mark.filterwarnings("ignore:INVALID"), pytest.mark.plugins]
 
 
 class Bare:
@@ -149,7 +149,7 @@ def test_a_language_is_that_of_the_result_else_of_the_environment(monkeypatch):
     chinese = quadrag.result("a", labels="zh")
     both = quadrag.compare(chinese, "b")
     for result in (chinese, both, quadrag.compare("a", "b", labels="zh")):
-        assert han.search(repr(result)) and han.search(result._repr_html_()) and "Percent" not in repr(result)
+        assert han.search(repr(result)) and "Percent" not in repr(result)
     assert all(map(han.search, chinese.notes))
     assert not han.search(repr(quadrag.result("a"))) and "Percent" in repr(quadrag.result("a"))
     monkeypatch.setenv("QUADRAG_LABELS", "zh")
@@ -157,14 +157,3 @@ def test_a_language_is_that_of_the_result_else_of_the_environment(monkeypatch):
     for labels in ("fr", "ZH"):
         with pytest.raises(quadrag.QuadragError, match=f"{labels}'; known: en, zh"):
             quadrag.result("a", labels=labels)
-
-
-def test_a_notebook_shows_the_summary_and_a_link_to_the_page():
-    found = measure(lambda question: question.query, name="<i>mine</i>")
-    page = found._repr_html_()
-    assert "<i>mine" not in page and f'<a href="{found.folder}/report.html">' in page
-    assert "<i>mine" not in (found.folder / "report.html").read_text(encoding="utf-8")
-    both = quadrag.compare(found, measure(lambda question: "x", name="other"))
-    assert "<i>" not in both._repr_html_() and "<table>" in both._repr_html_()
-    broken = measure(lambda question: None if question.id < "8" else "x", name="broken")
-    assert broken._repr_html_().index("INVALID") < broken._repr_html_().index("<table>")

@@ -13,6 +13,8 @@ from quadrag.data.files import sample_dir
 from quadrag.results.items import exclude
 from quadrag.run.finished import read_runs
 
+pytestmark = pytest.mark.plugins
+
 RUN = ("run", "rgb", "noise_robustness_en", "--split", "noise_40", "--data-dir", "sample", "--out", "r")
 REAL = [
     (

@@ -12,6 +12,8 @@ from quadrag.chat.prices import Prices
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 
+pytestmark = pytest.mark.plugins
+
 ASKED = {"temperature": 0.3, "top_k": 5, "repetition_penalty": 1.05, "max_tokens": 64, "seed": 3}
 PRICES = {"m": {"input": 1, "output": 1}}
 INSTEAD = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."

@@ -16,6 +16,8 @@ from chat_server import ChatServer
 from quadrag.commands import NAMES
 from quadrag.run.plan import recipes
 
+pytestmark = pytest.mark.plugins
+
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
 CONFIG = ("run", "rgb", "negative_rejection_en")
 RUN = (*CONFIG, "--data-dir", "sample", "--out", "out")

@@ -7,6 +7,8 @@ import pytest
 import yaml
 from chat_server import ChatServer
 
+pytestmark = pytest.mark.plugins
+
 FIELDS = {"--top-p": "sampling: {top_p", "--chunk-overlap": "chunk_overlap", "--api": "api: completions"}
 DEAD = "http://127.0.0.1:9/v1#m"
 RGB = ("rgb", "negative_rejection_en", "--data-dir", "sample")

@@ -4,6 +4,10 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.plugins
+
 CONFIG = "negative_rejection_en"
 SCORE = ("--benchmark", "rgb", "--config", CONFIG, "--data-dir", "sample")
 

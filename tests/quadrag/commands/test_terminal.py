@@ -18,6 +18,8 @@ from chat_server import ChatServer, Rule
 
 from quadrag.cli import main
 
+pytestmark = pytest.mark.plugins
+
 CONFIG = ("run", "rgb", "negative_rejection_en")
 RUN = (*CONFIG, "--data-dir", "sample", "--out", "out")
 SCORE = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")

@@ -14,6 +14,8 @@ from quadrag.data.prepare import RECORD, prepare
 from quadrag.errors import QuadragError
 from quadrag.provenance import Provenance
 
+pytestmark = pytest.mark.plugins
+
 SPLIT, FULL = "data/crud_split/split_merged.json", "data/crud/merged.zip"
 CORPUS = "data/80000_docs/documents_"
 

@@ -19,6 +19,8 @@ from quadrag.data import builders
 from quadrag.data.files import sample_dir
 from quadrag.hub.export import export
 
+pytestmark = pytest.mark.plugins
+
 THREE = datasets.__version__.startswith("3.")
 NO_SCRIPTS = "Dataset scripts are no longer supported"
 

@@ -20,6 +20,8 @@ from quadrag.data import builders
 from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
 
+pytestmark = pytest.mark.plugins
+
 COMMAND = "import sys; from quadrag.cli import main; sys.exit(main(sys.argv[1:]))"
 NAME = "noise_robustness_zh"
 ARGUMENTS = ("prepare", "rgb", "--config", NAME, "--data-dir", "sample")

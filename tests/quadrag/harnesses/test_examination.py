@@ -11,6 +11,8 @@ from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination
 
+pytestmark = pytest.mark.plugins
+
 PLACE = ("rgb", "noise_robustness_en", "noise_0")
 WITHOUT = {"corpus", "ragquesteval"}  # configs that hold no questions
 

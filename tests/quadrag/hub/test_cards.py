@@ -19,6 +19,8 @@ from quadrag.hub.cards import render
 from quadrag.hub.export import export
 from quadrag.parts import Conditions
 
+pytestmark = pytest.mark.plugins
+
 BENCHMARKS = sorted(catalogue.benchmarks())
 ALL = pytest.mark.parametrize("benchmark", BENCHMARKS)
 

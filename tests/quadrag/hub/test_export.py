@@ -20,6 +20,8 @@ from quadrag.errors import QuadragError
 from quadrag.hub.card import split_card
 from quadrag.hub.export import MANIFEST, export, write_split
 
+pytestmark = pytest.mark.plugins
+
 BENCHMARKS = sorted(catalogue.benchmarks())
 # Each config and split of a repository's card, loaded and streamed; and without the pages.
 LOAD = """

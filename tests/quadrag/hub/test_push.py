@@ -16,6 +16,8 @@ from quadrag.cli import main
 from quadrag.hub.card import split_card
 from quadrag.hub.export import MANIFEST
 
+pytestmark = pytest.mark.plugins
+
 ORG = "quadrag-test"
 SAMPLE = ("--data-dir", "sample")
 

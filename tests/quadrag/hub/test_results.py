@@ -18,6 +18,8 @@ from quadrag.hub.results import hide_places, plan_results
 from quadrag.hub.tasks import list_hub_tasks, write_eval_yaml
 from quadrag.parts import Conditions
 
+pytestmark = pytest.mark.plugins
+
 ORG, MODEL = "quadrag-test", "ann/model"
 NOISE = ".eval_results/quadrag-rgb-noise_robustness_en_noise_40.yaml"
 BENCHMARKS = sorted(catalogue.benchmarks())

@@ -10,6 +10,8 @@ from chat_server import ChatServer, Rule
 
 import quadrag
 
+pytestmark = pytest.mark.plugins
+
 LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
 )

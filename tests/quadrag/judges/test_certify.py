@@ -10,6 +10,8 @@ from chat_server import ChatServer, Rule
 from quadrag.judges.labels import find_graded
 from quadrag.results.certificates import Certificate
 
+pytestmark = pytest.mark.plugins
+
 HEAD = "id,question,answer,gold,label\n"
 LABELS = f"""{HEAD}1,Capital of France?,Paris,Paris,right
 2,Capital of Italy?,It is Milan,Rome,wrong

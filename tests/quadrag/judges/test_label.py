@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from quadrag.judges.labelled import share_out, write_gold
 from quadrag.records import read_jsonl
 
+pytestmark = pytest.mark.plugins
+
 
 @pytest.fixture
 def judged(cli):

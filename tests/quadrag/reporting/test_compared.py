@@ -19,6 +19,8 @@ from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 from quadrag.stats import Interval
 
+pytestmark = pytest.mark.plugins
+
 JUDGED = "ragquesteval.precision"
 HIGH = {"metric": "rgb_accuracy", "key": "accuracy"}
 

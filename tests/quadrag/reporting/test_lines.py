@@ -19,6 +19,8 @@ from quadrag.results.run import Run
 from quadrag.results.score import Score
 from quadrag.stats import Interval
 
+pytestmark = pytest.mark.plugins
+
 
 def score(key: str, value: float | None, profile: str = "official", **more: Any) -> Score:
     row = {"config": "c", "split": "test", "metric": "crud_overlap", "key": key, "profile": profile, "value": value}
@@ -98,7 +100,7 @@ def test_printed_numbers_stand_by_name_with_a_mark_where_they_are_doubtful():
     rows = read_table("crud_rag", "3")
     (line, *_) = printed_lines(rows, ["length", "bleu", "nothing"], lambda row: row.model)
     assert line.kind == "published" and line.cells[2].text == "–" and float(line.cells[0].text) > 1
-    doubtful = [row for row in read_published("rgb") if row.doubtful]
+    doubtful = [row for row in read_published("rgb") if row.doubt]
     assert doubtful
     for row in doubtful:
         (line,) = printed_lines([row], [row.key])

@@ -20,6 +20,8 @@ from quadrag.reporting.questions import RunReader, find_phrase, note_gold, place
 from quadrag.results.record import read_run, sha256
 from quadrag.run.finished import read_runs
 
+pytestmark = pytest.mark.plugins
+
 SAMPLE = ("--data-dir", "sample")
 CRAG = ("run", "crag", "task_1_2", "--split", "public", *SAMPLE)
 PLACE = ("rgb", "information_integration_en")

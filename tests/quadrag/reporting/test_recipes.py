@@ -22,6 +22,8 @@ from quadrag.run.finished import read_result
 from quadrag.run.plan import read_recipe, recipes
 from quadrag.spec import merge
 
+pytestmark = pytest.mark.plugins
+
 ZH, REJECTED = "rgb-table7-chatgpt-zh", "rejection_rate.rejection_rate"
 RECIPES = list(recipes())
 SOURCE = re.compile(r"(.+?) \[(?:P|C|M|3P)\](?:; |$)")

@@ -9,6 +9,8 @@ from specs import spec_of
 from quadrag.baselines.rgb.benchmark import BENCHMARK
 from quadrag.loading import load_questions
 
+pytestmark = pytest.mark.plugins
+
 PLACE = ("rgb", "noise_robustness_en", "noise_0")
 SCORE = ("score", "a.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], "--split", PLACE[2], "--data-dir", "sample")
 

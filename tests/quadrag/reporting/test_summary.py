@@ -27,6 +27,8 @@ from quadrag.results.score import Counts, Score, ScoreKey
 from quadrag.results.selection import MOST, pick_headlines
 from quadrag.run.finished import read_runs
 
+pytestmark = pytest.mark.plugins
+
 SAMPLE = ("--data-dir", "sample")
 
 

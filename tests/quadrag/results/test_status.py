@@ -11,6 +11,8 @@ from quadrag.results.score import Score, Status
 from quadrag.results.status import settle_scores
 from quadrag.scoring.rows import Measured, score_split
 
+pytestmark = pytest.mark.plugins
+
 CONFIG, SPLIT = "task_1_2", "public"
 OK, INVALID, UNRELIABLE = Status.OK, Status.INVALID, Status.UNRELIABLE
 RIGHT, WRONG = {"official": 1.0, "corrected": 1.0}, {"official": 0.0, "corrected": 0.0}

@@ -19,6 +19,8 @@ from quadrag.retrieval import tokens
 from quadrag.retrieval.llama_index_chunking import FileChunking
 from quadrag.retrieval.passages import PassageStore
 
+pytestmark = pytest.mark.plugins
+
 GENUINE = json.loads(Path(__file__).with_name("llama_index_chunks.json").read_text(encoding="utf-8"))
 RUN = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", 4)
 FILES = {"chunk_source": "files", "chunk_tokenizer": "cl100k_base"}

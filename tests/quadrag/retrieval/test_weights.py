@@ -15,6 +15,8 @@ from quadrag.retrieval.search import make_retriever
 from quadrag.run.plan import plan_run
 from quadrag.trust import Trust
 
+pytestmark = pytest.mark.plugins
+
 COMMIT, OTHER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 LETTERS = "abcdefgh "
 # A BERT that gives the opposite of what transformers' own gives.

@@ -11,6 +11,8 @@ from quadrag.errors import QuadragError
 from quadrag.records import Question
 from quadrag.run.files import answers
 
+pytestmark = pytest.mark.plugins
+
 SPLITS = ("noise_0", "noise_40")
 REJECTION = ("negative_rejection_en", "--data-dir", "sample")
 

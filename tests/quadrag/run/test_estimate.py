@@ -12,6 +12,8 @@ from quadrag.chat.estimate import reckon
 from quadrag.metric_record import metric_record
 from quadrag.retrieval import search
 
+pytestmark = pytest.mark.plugins
+
 RUNS = [
     ("rgb", "noise_robustness_en", "--split", "noise_40"),
     ("rgb", "negative_rejection_zh"),

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from rgb_runs import ONE, llm
 
+pytestmark = pytest.mark.plugins
+
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
 
 

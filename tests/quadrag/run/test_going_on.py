@@ -15,6 +15,8 @@ from rgb_runs import ONE, llm, rows
 from quadrag.chat.ledger import Ledger
 from quadrag.systems.models import ChatModel
 
+pytestmark = pytest.mark.plugins
+
 DEAD = "http://127.0.0.1:9/v1"
 SEARCHED = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test")  # 8 questions
 GRAPH = ("run", "crag", "task_1_2", "--data-dir", "sample", "--retriever", "snippets-kg")  # asks about questions first

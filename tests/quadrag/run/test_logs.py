@@ -15,6 +15,8 @@ from quadrag.results.record import read_run
 from quadrag.run.files.answers import lines
 from quadrag.run.files.logs import read_inspect_log
 
+pytestmark = pytest.mark.plugins
+
 TASKS = (("noise_robustness_en", "noise_0"), ("noise_robustness_en", "noise_20"), ("negative_rejection_en", "test"))
 SAMPLE = ("--data-dir", "sample")
 TIME = "2026-01-01T00-00-00.1"

@@ -4,10 +4,13 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
 from chat_server import ChatServer, echo
 from rgb_runs import ONE, llm, rows
 
 from quadrag.results.record import read_run
+
+pytestmark = pytest.mark.plugins
 
 
 def test_the_stage_files_of_a_run(cli, server, judge, stages):

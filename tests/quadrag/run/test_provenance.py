@@ -16,6 +16,8 @@ from quadrag.data.authors import pack_authors
 from quadrag.loading import load_questions
 from quadrag.paths import room
 
+pytestmark = pytest.mark.plugins
+
 OWN = [
     {"id": at, "query": f"第{at}问？", "answer": [f"答{at}"], "positive": [f"答{at}。"] * 3, "negative": ["无关。"] * 4}
     for at in range(8)

@@ -9,6 +9,8 @@ from chat_server import ChatServer
 
 from quadrag.data.files import sample_dir
 
+pytestmark = pytest.mark.plugins
+
 ROW = "rgb-table7-chatgpt-zh"
 
 

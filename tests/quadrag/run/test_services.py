@@ -9,6 +9,8 @@ from specs import spec_file
 
 from quadrag.results.record import read_run
 
+pytestmark = pytest.mark.plugins
+
 
 @pytest.mark.slow
 def test_another_server_with_the_same_model_name_is_asked_itself_unless_both_are_one_by_name(cli, server):

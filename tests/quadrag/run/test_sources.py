@@ -11,6 +11,8 @@ from rgb_runs import ONE
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination
 
+pytestmark = pytest.mark.plugins
+
 FACTS = ("run", "rgb", "counterfactual_robustness_en", "--llm", "extractive")
 
 

@@ -3,6 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.plugins
+
 PRICES = {"m": {"input": 1_000_000, "output": 2_000_000}, "j": {"input": 0, "output": 500_000}, "currency": "EUR"}
 
 

@@ -8,6 +8,8 @@ from specs import spec_file
 
 from quadrag.results.record import read_run
 
+pytestmark = pytest.mark.plugins
+
 ONE = ("run", "rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", "sample", "--limit", 1)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quadrag.records import Passage, Question
 from quadrag.reporting.trec import qrels_lines, run_lines
 
-pytestmark = pytest.mark.pure
+pytestmark = [pytest.mark.pure, pytest.mark.plugins]
 MEASURES = {"mrr": ir_measures.RR, "map": ir_measures.AP, "recall@8": ir_measures.R @ 8, "ndcg@8": ir_measures.nDCG @ 8}
 GOLD = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test")
 

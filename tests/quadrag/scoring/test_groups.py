@@ -9,6 +9,8 @@ from quadrag.records import Question
 from quadrag.scoring.rows import Measured, find_units, score_split, stratify
 from quadrag.stats import Item, summarise
 
+pytestmark = pytest.mark.plugins
+
 
 def question(name: str, documents: str = "", talk: str = "", split: str = "auto", **slices: str) -> Question:
     place = ("omnieval", "all", split, name)

@@ -12,6 +12,8 @@ import quadrag
 from quadrag.metric_record import find_verdict
 from quadrag.records import read_jsonl
 
+pytestmark = pytest.mark.plugins
+
 CRAG = ("run", "crag", "task_1_2", "--data-dir", "sample")  # 15 questions of a judge, 13 of them asked, twice
 TEN = (*CRAG, "--split", "public", "--limit", "10")
 OMNIEVAL = ("run", "omnieval", "extractive_qa", "--data-dir", "sample", "--retriever", "none")

@@ -13,6 +13,8 @@ from quadrag.results.status import settle_scores
 from quadrag.scoring.drive import ScoringInputs
 from quadrag.scoring.judging import Judged, find_oddities
 
+pytestmark = pytest.mark.plugins
+
 CRAG, TASK = load("crag"), spec_of("crag", "task_1_2")
 
 

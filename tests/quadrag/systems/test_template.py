@@ -3,11 +3,14 @@
 import json
 from pathlib import Path
 
+import pytest
 from chat_server import ChatServer
 from specs import spec_file
 
 from quadrag.run.plan import read_recipe, recipes
 from quadrag.systems.completions import CompletionsTransport
+
+pytestmark = pytest.mark.plugins
 
 SYSTEM, ASKED = {"role": "system", "content": "S"}, {"role": "user", "content": "Q1"}
 TALK = [SYSTEM, ASKED, {"role": "assistant", "content": "A1"}, {"role": "user", "content": "Q2"}]

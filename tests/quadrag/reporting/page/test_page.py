@@ -22,6 +22,8 @@ from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.run.finished import read_runs
 
+pytestmark = pytest.mark.plugins
+
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.plugins
+
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
 
 

@@ -14,7 +14,8 @@ from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
 from quadrag.retrieval.search import IndexStore
 from quadrag.retrieval.vectors import dense
-from quadrag.retrieval.vectors.dense import exact, nearest, open_vectors, write_vectors
+from quadrag.retrieval.vectors.dense import open_vectors, write_vectors
+from quadrag.retrieval.vectors.exact import exact, nearest, rounding
 
 
 def oracle(passages, queries, k):
@@ -52,9 +53,9 @@ def searches(draw):
 def test_it_finds_what_sorting_everything_finds(search):
     vectors, queries, k, scores, at_once = search
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dense, "_SCORES", scores)
-        patch.setattr(dense, "_QUERIES", at_once)
-        patch.setattr(dense, "_PAIRS", 3)
+        patch.setattr("quadrag.retrieval.vectors.exact._SCORES", scores)
+        patch.setattr("quadrag.retrieval.vectors.exact._QUERIES", at_once)
+        patch.setattr("quadrag.retrieval.vectors.exact._PAIRS", 3)
         assert nearest(vectors, queries, k) == oracle(vectors, queries, k)
 
 
@@ -70,7 +71,7 @@ def test_the_bound_holds_for_what_blas_computes(passages):
     which, rows = np.divmod(np.arange(20 * 700), 700)
     exactly = exact(passages, which, passages, rows).reshape(20, 700)
     off = np.abs((passages[:20] @ passages.T).astype(float) - exactly).max()
-    assert 0 < off <= dense.rounding(24)
+    assert 0 < off <= rounding(24)
 
 
 def test_the_edges():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quadrag.retrieval.search import Indexes, IndexStore
-from quadrag.retrieval.vectors.dense import nearest
+from quadrag.retrieval.vectors.exact import nearest
 from quadrag.retrieval.vectors.indexes import make_index
 
 KEY = {"kind": "dense", "corpus": "made"}

@@ -9,7 +9,7 @@ import pytest
 
 from quadrag.errors import QuadragError
 from quadrag.retrieval.search import Indexes, IndexStore
-from quadrag.retrieval.vectors.dense import nearest
+from quadrag.retrieval.vectors.exact import nearest
 from quadrag.retrieval.vectors.indexes import VectorIndex, make_index
 
 

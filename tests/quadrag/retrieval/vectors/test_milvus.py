@@ -13,7 +13,7 @@ from letters import letters
 from quadrag.errors import QuadragError
 from quadrag.retrieval.search import Indexes, IndexStore
 from quadrag.retrieval.vectors import milvus
-from quadrag.retrieval.vectors.dense import nearest
+from quadrag.retrieval.vectors.exact import nearest
 from quadrag.retrieval.vectors.indexes import make_index
 
 KEY = {"kind": "dense", "corpus": "letters"}

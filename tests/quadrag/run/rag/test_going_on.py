@@ -11,6 +11,8 @@ from quadrag.benchmark import load
 from quadrag.errors import QuadragError
 from quadrag.loading import load_questions
 
+pytestmark = pytest.mark.plugins
+
 
 @pytest.mark.slow
 def test_failures_are_unscored_in_both_parts_and_the_next_run_asks_them_again(run, server, stages):

@@ -16,6 +16,8 @@ from quadrag.records import Passage, document_id
 from quadrag.results.record import read_run
 from quadrag.scoring.served import LEAST
 
+pytestmark = pytest.mark.plugins
+
 
 def test_retrieval_and_generation_are_measured_apart(run, server, stages):
     result = run(server.url)

@@ -6,6 +6,8 @@ from rag_server import Rule
 
 from quadrag.errors import QuadragError
 
+pytestmark = pytest.mark.plugins
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from quadrag.reading import Unreadable
 from quadrag.records import Passage
 from quadrag.systems.service import RagTransport
 
+pytestmark = pytest.mark.plugins
+
 CONTRACTS = {"json": RagTransport("http://h/rag", chat=False), "openai": RagTransport("http://h/v1", chat=True)}
 PLAIN = [
     ([], Unreadable),

@@ -9,6 +9,8 @@ from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question
 from quadrag.systems.service import RagService
 
+pytestmark = pytest.mark.plugins
+
 
 @pytest.mark.parametrize(
     ("end", "posted"),
