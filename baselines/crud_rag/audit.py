@@ -22,25 +22,28 @@ def audit(audited: Audited) -> Iterator[Fault]:
         yield from _check_corpus(audited)
 
 
-def _find_repeats(
-    articles: Mapping[str, str], documents: Iterable[tuple[str, str]]
+def near_duplicates(
+    articles: Mapping[str, str], documents: Iterable[tuple[str, str]], size: int = SHINGLE, overlap: float = OVERLAP
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield article, document and the share of the article's shingles (Broder 1997) that the document repeats."""
-    own = {name: _shingles(text) for name, text in articles.items()}
+    """Yield article, document and share where a document repeats at least `overlap` of an article's shingles.
+
+    A shingle is a run of `size` characters without white space (Broder 1997). `documents` are names and texts.
+    """
+    own = {name: _shingles(text, size) for name, text in articles.items()}
     owners: dict[str, list[str]] = defaultdict(list)
     for name, shingles in own.items():
         for shingle in shingles:
             owners[shingle].append(name)
     for document, text in documents:
-        shared = Counter(name for shingle in _shingles(text) & owners.keys() for name in owners[shingle])
+        shared = Counter(name for shingle in _shingles(text, size) & owners.keys() for name in owners[shingle])
         for name, count in shared.items():
-            if count / len(own[name]) >= OVERLAP:
+            if count / len(own[name]) >= overlap:
                 yield name, document, count / len(own[name])
 
 
-def _shingles(text: str) -> set[str]:
+def _shingles(text: str, size: int) -> set[str]:
     bare = _BLANK.sub("", text)
-    return {bare[at : at + SHINGLE] for at in range(len(bare) - SHINGLE + 1)}
+    return {bare[at : at + size] for at in range(len(bare) - size + 1)}
 
 
 def _check_corpus(audited: Audited) -> Iterator[Fault]:
@@ -56,7 +59,7 @@ def _check_corpus(audited: Audited) -> Iterator[Fault]:
             yield row["id"], row["body"]
 
     repeats = defaultdict(list)
-    for article, document, share in _find_repeats(articles, documents()):
+    for article, document, share in near_duplicates(articles, documents()):
         repeats[article].append((share, document))
     for question in chain(*audited.questions.values()):
         alike = [hit for gold in question.relevant for hit in repeats[gold] if hit[1] not in question.relevant]

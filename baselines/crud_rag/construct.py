@@ -24,25 +24,19 @@ from quadrag.systems.extractive import sentences
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
 # When a report was published, before its first sentence.
-_DATELINE = re.compile(r"^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?[，,]?(?:正文：)?\s*")
+DATELINE = re.compile(r"^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?[，,]?(?:正文：)?\s*")
 _RELATED = 8  # reports that are looked at for the other documents of a question
 _FILES = 3  # that upstream's corpus has of each part
 _SPLIT, _CORPUS = "data/crud_split/split_merged.json", "data/80000_docs"
 
 
-def strip_dateline(text: str) -> str:
-    """Return a report without the time that it begins with, as those of CRUD-RAG's corpus do."""
-    return _DATELINE.sub("", text)
-
-
-def steps(order: Order) -> Sequence[Step]:
-    """Return the steps; see the module."""
+def _steps(order: Order) -> Sequence[Step]:
     corpus = Corpus(order.corpus)
     return [
         Step("tasks", lambda rows: _deal(rows, order), together=True),
         Step("related", lambda row: _related(row, corpus)),
         Step("made", lambda row: TASKS[row["task"]].make(row), requests=6),
-        Step("held", validate),
+        Step("held", _validate),
         reject_repeats(lambda row: row.get("question") or row.get("event") or row["sentence"], "asked before"),
     ]
 
@@ -58,7 +52,7 @@ def _related(row: Row, corpus: Corpus) -> list[Row]:
     wanted = TASKS[row["task"]].others
     if not wanted:
         return [row]
-    query = strip_dateline(row["text"])[:200]
+    query = DATELINE.sub("", row["text"])[:200]
     others = [other for other, _ in corpus.find(query, _RELATED) if other["id"] != row["source"]][:wanted]
     if len(others) < wanted:
         raise Rejected("no related report")
@@ -70,7 +64,6 @@ def _documents_of(row: Row) -> list[str]:
 
 
 def _make_from_document(row: Row) -> Work:
-    """Make a summary, or a question on one document."""
     made = yield from ask(_PROMPTS[row["task"]], "zh", {"document": row["text"]})
     return [{**row, **made}]
 
@@ -154,8 +147,7 @@ TASKS = {
 }
 
 
-def validate(row: Row) -> list[Row]:
-    """Hold what was made against its documents."""
+def _validate(row: Row) -> list[Row]:
     documents = _documents_of(row)
     check = _check_question if "question" in row else _check_event
     if row["task"] != "hallucination":
@@ -191,8 +183,7 @@ def _find_foreign_number(made: str, source: str) -> str | None:
     return "a number that the source lacks" if foreign else None
 
 
-def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
-    """Write the split file and the corpus; see `Recipe.write`."""
+def _write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
     if not rows:
         return {}
     gone = {row["source"] for row in rows if row["task"] in ("summary", "continuation", "hallucination")}
@@ -246,8 +237,7 @@ def _entry(row: Row) -> dict[str, Any]:
 # Review.
 
 
-def items(dataset: Path) -> Iterator[Item]:
-    """Yield the entries of every task."""
+def _items(dataset: Path) -> Iterator[Item]:
     path = dataset / _SPLIT
     merged = parse_json(path.read_bytes(), path) if path.is_file() else {}
     for name, task in TASKS.items():
@@ -259,21 +249,19 @@ def items(dataset: Path) -> Iterator[Item]:
             yield Item(name, fields, marks, documents, source, entry, name)
 
 
-def correct(item: Item, changed: Mapping[str, Value]) -> Row:
-    """Return an entry that holds against its documents."""
+def _correct(item: Item, changed: Mapping[str, Value]) -> Row:
     line: dict[str, Any] = {**item.line, **{TASKS[item.kept].fields[name]: value for name, value in changed.items()}}
     if item.kept == "hallucination" and line["hallucinatedContinuation"] == line["realContinuation"]:
         raise Rejected("nothing is wrong in the sentence")
     first, *others = item.passages if item.kept.startswith("qa") else [line.get("text", "")]
     row = {"task": item.kept, "text": first, "others": others, "passages": item.passages}
-    validate(row | {name: line[key] for name, key in TASKS[item.kept].fields.items()})
+    _validate(row | {name: line[key] for name, key in TASKS[item.kept].fields.items()})
     return line
 
 
-def write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -> dict[str, int]:
-    """Write the split file, and the corpus as it is; see `Recipe.write_passed`."""
+def _write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -> dict[str, int]:
     shutil.copytree(dataset / _CORPUS, out / _CORPUS)
     return _write_split([(item.kept, line) for item, line in passed], out)
 
 
-RECIPE = Recipe(steps, write, items, correct, write_passed, _PROMPTS["asks"], languages=("zh",), least=200)
+RECIPE = Recipe(_steps, _write, _items, _correct, _write_passed, _PROMPTS["asks"], languages=("zh",), least=200)

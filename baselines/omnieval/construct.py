@@ -39,8 +39,7 @@ _SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
 _PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
 
 
-def read_topics(path: Path) -> list[str]:
-    """Read topics as ``field - topic``: YAML or JSON, fields with their topics, ``energy: [solar, wind]``."""
+def _read_topics(path: Path) -> list[str]:
     expected = "expected fields with their topics, short and without - and /, as `energy: [solar, wind]`"
     try:
         found = parse_yaml(path.read_bytes(), path, expected)
@@ -53,12 +52,10 @@ def read_topics(path: Path) -> list[str]:
 
 
 def _is_name(name: str) -> bool:
-    """Whether a file name and a table can bear a topic."""
     return name.count(" - ") == 1 and "/" not in name and len(name) <= 60 and all(map(str.strip, name.split(" - ")))
 
 
 def _read_tree(found: Any) -> list[str]:
-    """Return the leaves of a tree of topics as a model writes it."""
     names = []
     for field in found:
         upper = str(field["topic_name"]).strip()
@@ -70,10 +67,9 @@ def _read_tree(found: Any) -> list[str]:
     return names
 
 
-def steps(order: Order) -> Sequence[Step]:
-    """Return the steps; see the module."""
+def _steps(order: Order) -> Sequence[Step]:
     corpus = Corpus(order.corpus)
-    names: list[str] = read_topics(order.topics) if order.topics else []
+    names: list[str] = _read_topics(order.topics) if order.topics else []
     laying_out = [
         Step("tree-shown", lambda rows: _show_some(rows, order), together=True),
         Step("tree", lambda row: _lay_out(row, names), requests=2, once=True),
@@ -85,16 +81,15 @@ def steps(order: Order) -> Sequence[Step]:
         Step("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
         Step("related", lambda row: _related(row, corpus)),
         Step("generate", _generate, requests=2, makes=MOST),
-        Step("held", validate),
+        Step("held", _validate),
         Step("inspect", _inspect, requests=2),
-        Step("held-again", validate),
+        Step("held-again", _validate),
         reject_repeats(lambda row: str(row["made"][0]["question"])),
         Step("balance", lambda rows: _balance(rows, order), together=True),
     ]
 
 
-def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
-    """Write questions, topics and corpus; see `Recipe.write`."""
+def _write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
     if not rows:
         return {}
     names = sorted({row["topic"] for row in rows})
@@ -132,7 +127,6 @@ def _line(row: Row) -> Any:
 
 
 def _show_some(rows: list[Row], order: Order) -> list[Row]:
-    """Put beginnings of some documents, drawn, into the first row, for whoever lays out topics."""
     drawn = order.draw("topics").sample(rows, min(SHOWN, len(rows)))
     shown = "\n".join(f"- {row['title']}：{' '.join(row['text'].split())[:BEGINNING]}" for row in drawn)
     return [{**row, "shown": shown} if at == 0 else row for at, row in enumerate(rows)]
@@ -207,8 +201,7 @@ def _generate(row: Row) -> Work:
     return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made[:MOST])]
 
 
-def validate(row: Row) -> list[Row]:
-    """Hold every question against its documents; its passages become their own text."""
+def _validate(row: Row) -> list[Row]:
     source = "\n".join(row["texts"])
     made = []
     for one in row["made"]:
@@ -266,8 +259,7 @@ _NAMES = {"question": "question", "answer": "answer", "passages": "relevant_pass
 _TASK_OF = {name: task for task, name in TASKS.items()}
 
 
-def items(dataset: Path) -> Iterator[Item]:
-    """Yield the questions of the split `auto`, conversations as wholes."""
+def _items(dataset: Path) -> Iterator[Item]:
     path = dataset / AUTO
     if not path.is_file():
         return
@@ -293,25 +285,23 @@ def _name(name: str, at: int, rounds: int) -> str:
     return name if rounds == 1 else f"{name}_{at + 1}"
 
 
-def correct(item: Item, changed: Mapping[str, Value]) -> Any:
-    """Return a line whose every round holds against the documents; its passages are their own text."""
+def _correct(item: Item, changed: Mapping[str, Value]) -> Any:
     fields, rounds = {**item.fields, **changed}, item.kept
     made = [
         {**each, **{key: fields[_name(name, at, len(rounds))] for name, key in _NAMES.items()}}
         for at, each in enumerate(rounds)
     ]
     task, language = _TASK_OF[rounds[0]["task_name"]], language_of("\n".join(item.passages))
-    (row,) = validate({"task": task, "texts": item.passages, "language": language, "made": made})
+    (row,) = _validate({"task": task, "texts": item.passages, "language": language, "made": made})
     return row["made"] if isinstance(item.line, list) else row["made"][0]
 
 
-def write_passed(passed: Sequence[tuple[Item, Any]], dataset: Path, out: Path) -> dict[str, int]:
-    """Write the one file of the split `human`; see `Recipe.write_passed`."""
+def _write_passed(passed: Sequence[tuple[Item, Any]], dataset: Path, out: Path) -> dict[str, int]:
     write_text(out / "review" / "review.jsonl", "".join(f"{dumps(line)}\n" for _, line in passed))
     counts = {task: sum(item.cell.endswith(f" / {task}") for item, _ in passed) for task in TASKS}
     return {f"{name}/human": n for name, n in {"all": len(passed), **counts}.items() if n}
 
 
 RECIPE = Recipe(
-    steps, write, items, correct, write_passed, _PROMPTS["asks"], takes=("topics",), human="human_annotated"
+    _steps, _write, _items, _correct, _write_passed, _PROMPTS["asks"], takes=("topics",), human="human_annotated"
 )

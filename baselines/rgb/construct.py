@@ -35,8 +35,7 @@ _SPLITS = {
 }
 
 
-def steps(order: Order) -> Sequence[Step]:
-    """Return the steps; see the module."""
+def _steps(order: Order) -> Sequence[Step]:
     corpus = Corpus(order.corpus, CHUNK)
     return [
         Step("question", _question, requests=2),
@@ -48,8 +47,7 @@ def steps(order: Order) -> Sequence[Step]:
     ]
 
 
-def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
-    """Write the files of each language; see `Recipe.write`."""
+def _write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
     lines: dict[tuple[str, str], list[Row]] = {(language, kind): [] for language in ("en", "zh") for kind in KINDS}
     for row in rows:
         here = lines[row["language"], row["kind"]]
@@ -111,7 +109,6 @@ def _holds(text: str, answers: Sequence[str]) -> bool:
 
 
 def _integration(row: Row) -> Work:
-    """Have a question widened to a second aspect; the question itself stays, whatever comes of it."""
     slots = {"question": row["question"], "answer": row["answer"][0], "document": row["text"]}
     try:
         made = yield from ask(_PROMPTS["integration"], row["language"], slots)
@@ -147,13 +144,12 @@ def _counterfactual(row: Row) -> Work:
         if not _holds(known["answer"], row["answer"]):
             raise Rejected(_PROMPTS["closed_book"]["otherwise"])
         made = yield from ask(_PROMPTS["false_answer"], language, slots)
-        return [row, {**row, "kind": "fact", **falsify(row["answer"], row["positive"], made["fake"])}]
+        return [row, {**row, "kind": "fact", **_falsify(row["answer"], row["positive"], made["fake"])}]
     except Rejected as why:
         return [row, reject(row, f"counterfactual: {why}")]
 
 
-def falsify(answers: Sequence[str], positive: Sequence[str], fake: str) -> Row:
-    """Falsify passages; `Rejected` where the false answer is none, or the true one still stands."""
+def _falsify(answers: Sequence[str], positive: Sequence[str], fake: str) -> Row:
     if any(stands_in(answer, fake) or stands_in(fake, answer) for answer in answers):
         raise Rejected("the false answer holds the true one")
     if any(stands_in(fake, text) for text in positive):
@@ -169,8 +165,7 @@ def falsify(answers: Sequence[str], positive: Sequence[str], fake: str) -> Row:
 # Review: a corrected answer parts the passages anew.
 
 
-def items(dataset: Path) -> Iterator[Item]:
-    """Yield the questions of each file."""
+def _items(dataset: Path) -> Iterator[Item]:
     for language in ("en", "zh"):
         for kind, suffixes in KINDS.items():
             path = dataset / f"{language}{suffixes[0]}.json"
@@ -191,8 +186,7 @@ def _item(cell: str, line: Row, kept: tuple[str, str]) -> Item:
     return Item(cell, fields, marks, list(positive), str(line["source"]), line, kept)
 
 
-def correct(item: Item, changed: Mapping[str, Value]) -> Row:
-    """Return a line with its passages parted by the corrected answers."""
+def _correct(item: Item, changed: Mapping[str, Value]) -> Row:
     language, kind = item.kept
     fields: dict[str, Any] = {**item.fields, **changed}
     golds = [fields[name] for name in ("answer", "answer_2") if name in fields]
@@ -209,15 +203,14 @@ def correct(item: Item, changed: Mapping[str, Value]) -> Row:
         raise Rejected(reason)
     line = {**item.line, "query": fields["question"], "answer": golds, "negative": negative}
     line["positive"] = positive if kind == "int" else positive[0]
-    return line | (falsify(golds[0], positive[0], fields["false_answer"]) if kind == "fact" else {})
+    return line | (_falsify(golds[0], positive[0], fields["false_answer"]) if kind == "fact" else {})
 
 
-def write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -> dict[str, int]:
-    """Write the files of each language; see `Recipe.write_passed`."""
+def _write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -> dict[str, int]:
     lines: dict[tuple[str, str], list[Row]] = {}
     for item, line in passed:
         lines.setdefault(item.kept, []).append(line)
     return _write_lines(lines, out)
 
 
-RECIPE = Recipe(steps, write, items, correct, write_passed, _PROMPTS["asks"])
+RECIPE = Recipe(_steps, _write, _items, _correct, _write_passed, _PROMPTS["asks"])

@@ -13,22 +13,7 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 # Yes-or-no questions, and those that their source does not answer.
-_EMPTY = {
-    "是",
-    "是的",
-    "对",
-    "否",
-    "不是",
-    "无",
-    "没有",
-    "不知道",
-    "无法回答",
-    "未提及",
-    "yes",
-    "no",
-    "none",
-    "unknown",
-}
+_EMPTY = re.compile("是的?|对|否|不是|无|没有|不知道|无法回答|未提及|yes|no|none|unknown")
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SURE = 40  # letters from which the identifier of languages is asked
@@ -55,13 +40,8 @@ def language_of(text: str) -> str:
 @lru_cache(maxsize=256)
 def bare(text: str) -> tuple[str, list[int]]:
     """Return a text in one width without white space, and the place of each of its characters in the text itself."""
-    letters: list[str] = []
-    places: list[int] = []
-    for at, letter in enumerate(text):
-        plain = "".join(unicodedata.normalize("NFKC", letter).split())
-        letters.append(plain)
-        places += [at] * len(plain)
-    return "".join(letters), places
+    plain = ["".join(unicodedata.normalize("NFKC", letter).split()) for letter in text]
+    return "".join(plain), [at for at, letters in enumerate(plain) for _ in letters]
 
 
 def find_verbatim(excerpt: str, text: str) -> str | None:
@@ -95,7 +75,7 @@ def rejection_reason(
     """Return what a made question is let go for; None of a sound one."""
     if language_of(question) not in (language, ""):
         return "question in another language"
-    if answers and all(answer.strip(" 。.!！").lower() in _EMPTY for answer in answers):
+    if answers and all(_EMPTY.fullmatch(answer.strip(" 。.!！").lower()) for answer in answers):
         return "answer says nothing"
     if _POINTS.search(question):
         return "question speaks of the document"

@@ -114,18 +114,10 @@ def _as_work(work: Callable[[Row], Any], row: Row) -> Work:
 def run_steps(
     steps: Sequence[Step], rows: Sequence[Row], generator: Generator, folder: Path, first: int = 1
 ) -> tuple[list[Row], list[Row]]:
-    """Run steps one after the other.
+    """Run steps one after the other, the rows of each, with those let go, into a file as ``01-NAME.jsonl``.
 
-    Args:
-        steps: what is done.
-        rows: what the first step begins with.
-        generator: what makes rows.
-        folder: where the file of each step goes, as ``01-NAME.jsonl``: its rows, and with ``dropped`` those let go.
-        first: the number of the first step's file.
-
-    Returns:
-        The rows of the last step; of each step `step`, its name, `rows`, how many came in, `kept`, and `dropped`, how
-        many were let go by reason.
+    It returns the rows of the last step, and of each step `step`, its name, `rows`, how many came in, `kept`, and
+    `dropped`, how many were let go by reason. `first` is the number of the first file.
     """
     folder.mkdir(parents=True, exist_ok=True)
     counts: dict[str, Row] = {step.name: {"rows": 0, "kept": 0, "dropped": Counter()} for step in steps}

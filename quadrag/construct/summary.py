@@ -24,17 +24,9 @@ def tabulate_steps(stages: Sequence[Mapping[str, Any]]) -> Table:
     return Table("What became of the documents", "step", ["rows", "kept", "dropped"], lines, notes)
 
 
-def tabulate_splits(splits: Mapping[str, int]) -> Table:
-    """Make the table of how many questions each split of each config has."""
-    lines = [Row(name, [Cell(f"{count:,}")]) for name, count in splits.items()]
-    return Table("What was made", "config/split", ["questions"], lines)
-
-
-def tabulate_requests(requests: Mapping[str, int]) -> Table:
-    """Make the table of an estimate."""
-    lines = [Row(name, [Cell(f"{count:,}")]) for name, count in requests.items()]
-    lines.append(Row("all", [Cell(f"{sum(requests.values()):,}")], rule=True))
-    return Table("Requests at most; no model was asked", "step", ["requests"], lines)
+def tabulate_counts(title: str, what: str, column: str, counts: Mapping[str, int]) -> Table:
+    """Make the table of how many questions each split has, or how many requests each step takes."""
+    return Table(title, what, [column], [Row(name, [Cell(f"{count:,}")]) for name, count in counts.items()])
 
 
 def format_calls(spent: Mapping[str, Any], currency: str) -> str:

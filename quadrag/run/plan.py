@@ -283,9 +283,6 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     runs = recipe.get("runs")
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) and "config" in run for run in runs):
         raise QuadragError(f"the recipe {name} has no runs; expected a list of config, retriever and options")
-    for key in ("system", "entity_model", "retrieval", "options", "published"):
-        if not isinstance(recipe.get(key, {}), Mapping):
-            raise QuadragError(f"{key} is {recipe[key]!r} in the recipe {name}; expected a mapping")
     recipe["benchmark"] = name_benchmark(recipe)
     placed: dict[str, Any] = {role: {"llm": "http://HOST/v1"} for role in ("system", "entity_model") if role in recipe}
     said = merge(placed, {key: value for key, value in recipe.items() if key not in ("runs", "published")})

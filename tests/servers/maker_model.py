@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from chat_server import Rule, asked_of
 
-from quadrag.baselines.crud_rag.construct import strip_dateline
+from quadrag.baselines.crud_rag.construct import DATELINE
 from quadrag.construct.checks import language_of
 from quadrag.systems.extractive import sentences
 
@@ -53,7 +53,7 @@ class Cloze(NamedTuple):
 def clozes(text: str, language: str) -> Iterator[Cloze]:
     """Yield the questions of a text, one a sentence at most, in the order of the text."""
     for found_sentence in sentences(text):
-        sentence = strip_dateline(found_sentence)
+        sentence = DATELINE.sub("", found_sentence)
         if not _LEAST <= len(sentence) <= _MOST:
             continue
         found = next((hit for form in _TARGETS[language] if (hit := re.search(form, sentence))), None)

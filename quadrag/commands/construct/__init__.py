@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.construct.construct import construct, estimate
     from quadrag.construct.recipe import Order, load
     from quadrag.construct.steps import Generator
-    from quadrag.construct.summary import RULES, format_calls, tabulate_requests, tabulate_splits, tabulate_steps
+    from quadrag.construct.summary import RULES, format_calls, tabulate_counts, tabulate_steps
     from quadrag.reporting.text import print_tables
 
     by_rule = load(arguments.recipe).by_rule
@@ -72,12 +72,15 @@ def run(arguments: argparse.Namespace) -> int:
         stages, n, requests = estimate(order)
         print_tables([tabulate_steps(stages)])
         write("", f"{n:,} documents or templates to make questions from")
-        print_tables([tabulate_requests(requests)] if requests else [])
+        if requests:
+            counts = {**requests, "all": sum(requests.values())}
+            print_tables([tabulate_counts("Requests at most; no model was asked", "step", "requests", counts)])
         return 0
     with _open_models(arguments) as models:
         made = construct(order, Generator(models.system.completer if models else None))
         spent = models.system.spent if models else None
-    print_tables([tabulate_steps(made.stages), tabulate_splits(made.splits)])
+    counted = tabulate_counts("What was made", "config/split", "questions", made.splits)
+    print_tables([tabulate_steps(made.stages), counted])
     currency = Prices.load(arguments.prices).currency if arguments.prices else ""
     write("", f"made by rule, {by_rule}" if spent is None else format_calls(spent, currency))
     config = next(iter(made.splits)).partition("/")[0]

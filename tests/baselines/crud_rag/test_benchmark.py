@@ -3,7 +3,7 @@
 import pytest
 
 from quadrag.baselines.crud_rag import benchmark as crud_rag
-from quadrag.data.builders import open_builder, rows
+from quadrag.data.builders import open_builder
 from quadrag.parts import Conditions
 from quadrag.prompts import load_prompts
 from quadrag.records import Passage
@@ -78,11 +78,3 @@ def test_retrieval_is_measured_only_with_the_gold_documents_in_the_corpus():
     assert modules(options={"gold": "test"}, top_k=8) == ["crud_overlap", "ragquesteval", "retrieval_ranking"]
     keys = crud_rag.metrics("qa_1doc", Conditions("bm25", {"gold": "test"}, 8))[-1].keys
     assert {key for key in keys if key.startswith("recall")} == {"recall@1", "recall@5", "recall@8"}
-
-
-@pytest.mark.parametrize("config", ["summary", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination"])
-def test_of_the_samples_gold_articles_those_of_summary_alone_are_not_in_its_corpus(config):
-    """As docs/own-system.md says of the sample."""
-    corpus = {row["id"] for row in rows(open_builder("crud_rag", "corpus", "sample")[0], "corpus")}
-    gold = {name for row in rows(open_builder("crud_rag", config, "sample")[0], "test") for name in row["document_ids"]}
-    assert gold and len(gold & corpus) == (0 if config == "summary" else len(gold))

@@ -97,7 +97,7 @@ def test_the_folder_of_a_sweep_is_reported_and_one_that_did_not_finish_is_named(
         ("retrieval: {chunk_overlap: true}", "chunk_overlap is True"),
         ("retrieval: {tokenizer: [jieba]}", "tokenizer is ['jieba']"),
         ("retrieval: null", "retrieval is None"),
-        ("system: x", "system is 'x'"),
+        ("system: x", "'x'"),
         ("retrieval: [top_k]", "retrieval is ['top_k']"),
         ("system: {llm: 'http://127.0.0.1:9/v1#m', sampling: {top_p: 1.5}}", "top_p is 1.5"),
         ("system: {llm: 'http://127.0.0.1:9/v1#m', sampling: {max_tokens: 0.5}}", "max_tokens is 0.5"),

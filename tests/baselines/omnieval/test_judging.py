@@ -121,22 +121,6 @@ def test_every_number_by_topic_task_and_cell_micro_and_macro_follows_from_the_it
     assert checked == len(metrics) * (102 + 3) == len([place for place in found if place[2] == profile])
 
 
-def test_quirk_official_means_are_pooled_over_all_samples_not_over_files(house, judged):
-    found = house.scores("judged")
-    values = {found[name, "acc", "official"]["value"] for name in ("all", "macro:topic", "macro:task", "macro:cell")}
-    assert len(values) == 4, "conversations have more items than other tasks, so the means differ"
-
-
-def test_what_a_judge_said_unreadably_of_hallucination_counts_as_one_under_corrected(house, judged, table):
-    found = house.scores("judged")
-    values = [WORTH["hal"][draw("hal", row["question"])][1] for row in table.values()]
-    assert "unparsable" in values
-    expected = sum(1.0 if isinstance(value, str) else value for value in values) / 208
-    assert found["all", "hal", "corrected"]["value"] == pytest.approx(expected, abs=1e-12)
-    known = [value for value in values if not isinstance(value, str)]
-    assert found["all", "hal", "official"]["value"] == pytest.approx(sum(known) / len(known), abs=1e-12)
-
-
 def test_quirk_a_metric_without_any_valid_verdict_is_a_dash_and_no_error(house):
     """The authors' merging fails where a file's verdicts are all invalid."""
     with pytest.MonkeyPatch.context() as patch:

@@ -21,9 +21,7 @@ def test_a_recipe_of_a_row_without_passages_runs_as_the_authors_did(house):
     talks = [body["messages"] for body in bodies if "历史对话问题记录" in body["messages"][-1]["content"]]
     assert len(talks) == 5 and all(len(messages) == 2 for messages in talks)
     code, out, _ = house.run("report", "recipe/all", "-v")
-    assert code == 0 and narrow(out) and "deepseek-v2-chat" not in out, (
-        "beside the made-up sample stands no printed row"
-    )
+    assert code == 0 and narrow(out) and "deepseek-v2-chat" not in out, "no printed row beside made-up questions"
 
 
 def test_sampling_that_a_server_refuses_is_left_out_and_the_run_says_what_was_sent(house):
