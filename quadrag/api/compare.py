@@ -36,6 +36,7 @@ from .result import (
     place_columns,
     result,
     score_frame,
+    to_html,
     to_text,
     type_reasons,
 )
@@ -191,6 +192,10 @@ class Comparison(Mapping[str, Any]):
     def __repr__(self) -> str:
         """Say which is better, and show the differences of the headlines."""
         return to_text([self._table()], self.labels)
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the same."""
+        return to_html([self._table()], self.labels)
 
     def _table(self, verbose: bool = False) -> Table:
         runs = zip(self._names, (one.result for one in self.runs), strict=True)

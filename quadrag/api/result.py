@@ -17,7 +17,7 @@ from quadrag.printing import GLANCE, clean, write
 from quadrag.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.reporting.facts import describe_kept
 from quadrag.reporting.messages import pick_notes, say, say_invalid, say_item, say_score, translate_table
-from quadrag.reporting.page.page import write_page
+from quadrag.reporting.page.page import make_environment, write_page
 from quadrag.reporting.question_text import DisplayOptions, write_items
 from quadrag.reporting.questions import ItemFilter, RunReader
 from quadrag.reporting.table import Table
@@ -238,6 +238,10 @@ class Evaluation(Mapping[str, Score]):
         """Show the summary."""
         return to_text(self._tables(), self.labels)
 
+    def _repr_html_(self) -> str:
+        """Show a notebook the summary."""
+        return to_html(self._tables(), self.labels, str(self.folder / PAGE))
+
     @cached_property
     def reader(self) -> RunReader:
         """The folder and the benchmark's data, question by question."""
@@ -369,3 +373,9 @@ def type_reasons(frame: Any, *columns: str) -> Any:
 def to_text(tables: Sequence[Table], language: str) -> str:
     """Draw tables as a terminal has them."""
     return clean("".join(draw_text(translate_table(table, language, python=True)) for table in tables).strip("\n"))
+
+
+def to_html(tables: Sequence[Table], language: str, page: str = "") -> str:
+    """Draw tables as the page does, for a notebook, with a link to the page."""
+    shown = [translate_table(table, language, python=True) for table in tables]
+    return clean(make_environment().get_template("notebook.html").render(tables=shown, page=page))

@@ -157,3 +157,13 @@ def test_a_language_is_that_of_the_result_else_of_the_environment(monkeypatch):
     for labels in ("fr", "ZH"):
         with pytest.raises(quadrag.QuadragError, match=f"{labels}'; known: en, zh"):
             quadrag.result("a", labels=labels)
+
+
+def test_a_notebook_shows_the_summary_and_a_link_to_the_page():
+    found = measure(lambda question: question.query, name="<i>mine</i>")
+    page = found._repr_html_()
+    assert "<i>mine" not in page and f'<a href="{found.folder}/report.html">' in page
+    both = quadrag.compare(found, measure(lambda question: "x", name="other"))
+    assert "<i>" not in both._repr_html_() and "<table>" in both._repr_html_()
+    broken = measure(lambda question: None if question.id < "8" else "x", name="broken")
+    assert broken._repr_html_().index("INVALID") < broken._repr_html_().index("<table>")
