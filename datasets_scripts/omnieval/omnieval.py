@@ -239,13 +239,14 @@ def _snapshot(name, folder):
 
 
 def _walk(top):
-    """The files below a folder, or the one file, that may be data: no predictions, no parents of nodes."""
+    """The files below a folder, or the one file, that may be data: no predictions, no parents of nodes, no record."""
     if top.is_file():
         return [top]
     paths = []
     for folder, folders, names in os.walk(top, followlinks=True):
         folders[:] = [name for name in folders if name[0] != "." and name != "pred_results" and name[-5:] != "_docs"]
-        paths += [Path(folder, name) for name in names if name[0] != "." and name.endswith(_SUFFIXES)]
+        names = [name for name in names if name[0] != "." and name != "construct.json"]  # of how a set was made
+        paths += [Path(folder, name) for name in names if name.endswith(_SUFFIXES)]
     return sorted(paths, key=lambda path: path.parts)
 
 

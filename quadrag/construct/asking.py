@@ -36,14 +36,9 @@ def ask(
 ) -> abc.Generator[Request, str, Any]:
     """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
 
-    Args:
-        prompt: its text in each language, in which each ``{name}`` is a slot. Its `fields` say what is wanted by name:
-            ``text``, ``texts`` or ``flag``. Where `unless` names one that is null or false, the row is let go for the
-            reason `otherwise`.
-        language: the one to ask in.
-        slots: what they are filled with.
-        read: makes of the JSON what is wanted, where that is no fields; it raises `KeyError`, `TypeError` or
-            `ValueError` where it is not of the form that was asked for.
+    A prompt has its text by language, with slots. Its `fields` say what is wanted by name: ``text``, ``texts`` or
+    ``flag``; where `unless` names one that is null or false, the row is let go for the reason `otherwise`. What is no
+    fields `read` makes of the JSON; it raises `KeyError`, `TypeError` or `ValueError` for another form.
     """
     chat = [{"role": "user", "content": fill(prompt[language], slots)}]
     for sample in range(TRIES):

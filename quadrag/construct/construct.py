@@ -50,7 +50,8 @@ def construct(order: Order, generator: Generator) -> Made:
     begin = recipe.begin(order) if recipe.begin else None
     documents = read_documents(order.documents)
     cleaning = clean(recipe)
-    claim = {**_describe(order), "documents": {"n": len(documents), "sha256": _sum(documents)}}
+    digest = hashlib.sha256("".join(f"{dumps(row)}\n" for row in documents).encode()).hexdigest()
+    claim = {**_describe(order), "documents": {"n": len(documents), "sha256": digest}}
     _claim(order.out, claim)
     stages = order.out / STAGES
     for old in stages.glob("[0-9][0-9]-*.jsonl"):
@@ -111,13 +112,6 @@ def _describe(order: Order) -> dict[str, Any]:
     except OSError as error:
         raise QuadragError(f"cannot read {error.filename} ({error.strerror}); give another file") from None
     return {**values, **files}
-
-
-def _sum(documents: Sequence[Row]) -> str:
-    digest = hashlib.sha256()
-    for row in documents:
-        digest.update(f"{dumps(row)}\n".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
 
 
 def _claim(out: Path, claim: Mapping[str, Any]) -> None:

@@ -29,9 +29,8 @@ def read_documents(folder: Path) -> list[Row]:
     Rows have ``id``, ``title``, ``text`` and ``language``, two letters. `NotReady` is raised where a file wants the
     extra.
     """
-    files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _READERS and path.is_file()]
     rows: dict[str, Row] = {}
-    for path in files:
+    for path in (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _READERS and path.is_file()):
         name = path.relative_to(folder).as_posix()
         for number, title, text in _READERS[path.suffix.lower()](path):
             own = name if number is None else number if isinstance(number, str) else f"{name}:{number}"
@@ -99,10 +98,10 @@ Read = list[tuple[str | int | None, str, str]]  # an id, a line's number or neit
 def _read_lines(path: Path) -> Read:
     rows: Read = []
     for number, line in read_jsonl(path):
-        if not isinstance(line.get("text"), str):
+        if not isinstance(text := line.get("text"), str):
             raise QuadragError(f"{path}:{number} has no text; expected the keys id, title, text")
-        own = line.get("id")
-        rows.append((number if own is None else str(own), str(line.get("title") or ""), line["text"]))
+        own = number if line.get("id") is None else str(line["id"])
+        rows.append((own, str(line.get("title") or ""), text))
     return rows
 
 

@@ -52,7 +52,7 @@ class Item(NamedTuple):
     @property
     def id(self) -> str:
         """A name made of its content: a grade counts for what its annotator saw, and for nothing else."""
-        return hashlib.sha256(dumps([self.cell, self.line]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return hashlib.sha256(dumps([self.cell, self.line]).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from quadrag.construct.review import load, read_grades, review_page, sample, she
 from quadrag.construct.steps import Rejected
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
+from quadrag.records import write_jsonl
 
 Made = Callable[[str], Path]
 # Of each recipe a config and the column of its question, where the human split is.
@@ -228,3 +229,17 @@ def test_a_list_is_an_entry_a_line(made: Made) -> None:
     assert not grade(dataset, "anna", [3], {"answer": "\n".join(answers)})
     correction = on_record(dataset, "anna")[item.id][1]
     assert correction == {"answer": answers} and how.correct(item, correction)["answer"] == answers
+
+
+def test_a_line_separator_in_a_text_parts_no_line_and_a_line_that_lacks_something_is_named(tmp_path: Path) -> None:
+    made = {"question": "Q?", "answer": ["a\u2028b"], "relevant_passage": ["p"], "relevant_node": ["n"]}
+    made |= {"topic_name": "field - topic", "task_name": "抽取类问答"}
+    write_jsonl(tmp_path / "own_nodes/corpus.jsonl", [{"id": "n", "title": "", "contents": "p"}])
+    write_jsonl(tmp_path / "gen_datas_own/questions.jsonl", [made])
+    (tmp_path / "construct.json").write_text('{"recipe": "omnieval"}')
+    (item,) = load(tmp_path)[1].values()
+    assert item.fields["answer"] == ["a\u2028b"]
+    del made["answer"]
+    write_jsonl(tmp_path / "gen_datas_own/questions.jsonl", [made])
+    with pytest.raises(QuadragError, match="lacks 'answer'"):
+        load(tmp_path)
