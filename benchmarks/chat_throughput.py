@@ -14,7 +14,6 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,26 +41,24 @@ def quadrag(url: str, chats: Chats, width: int) -> float:
 def bare(url: str, chats: Chats, width: int) -> float:
     from huggingface_hub import AsyncInferenceClient
 
-    client = AsyncInferenceClient(base_url=url, api_key="none")
-    return together(client, client.chat_completion, chats, width)
+    return together(AsyncInferenceClient(base_url=url, api_key="none"), chats, width)
 
 
 def openai(url: str, chats: Chats, width: int) -> float:
     from openai import AsyncOpenAI
 
-    client = AsyncOpenAI(base_url=url, api_key="none")
-    return together(client, client.chat.completions.create, chats, width)
+    return together(AsyncOpenAI(base_url=url, api_key="none"), chats, width)
 
 
-def together(client: Any, ask: Callable[..., Any], chats: Chats, width: int) -> float:
-    """Return the seconds that a client takes for all calls, so many of them at once."""
+def together(client: Any, chats: Chats, width: int) -> float:
+    """Return the seconds that a client of OpenAI's interface takes for all calls, so many of them at once."""
 
     async def run() -> float:
         gate = asyncio.Semaphore(width)
 
         async def call(messages: list[dict[str, str]]) -> str | None:
             async with gate:
-                output = await ask(messages=messages, model="m", **PARAMETERS)
+                output = await client.chat.completions.create(messages=messages, model="m", **PARAMETERS)
                 return output.choices[0].message.content
 
         async with client:

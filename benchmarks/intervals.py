@@ -10,6 +10,7 @@ is marked with !. Another kind of interval is one more function in `KINDS`.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import product
 
 import numpy as np
 from measuring import options_of
@@ -30,26 +31,11 @@ HEAD = " | ".join(f"n = {n:,}" for n in SIZES) + " |\n|---|---|" + "---|" * len(
 Set = tuple[list[Group], float]  # the groups of a set, and the mean that they were drawn from
 
 
-def plain(rng: np.random.RandomState, n: int, rate: float) -> Set:
-    """Items right or wrong, each by itself."""
-    return [_group(rng.binomial(1, rate, n))], rate
-
-
 def clustered(rng: np.random.RandomState, n: int, rate: float) -> Set:
     """Clusters of five, whose own rates have a correlation of 0.3 within a cluster."""
     own = rng.beta(rate * 7 / 3, (1 - rate) * 7 / 3, n // 5)
     right = rng.binomial(5, own).astype(float)
     return [Group(1.0, np.array([right, np.full(n // 5, 5.0)]), True)], rate
-
-
-def macro(rng: np.random.RandomState, n: int, rate: float) -> Set:
-    """Five groups that count alike, the largest three times the smallest, rates from half to one and a half."""
-    return _strata(rng, n, rate, np.ones(5))
-
-
-def weighted(rng: np.random.RandomState, n: int, rate: float) -> Set:
-    """Twelve strata, of which the smallest weighs five times the largest."""
-    return _strata(rng, n, rate, np.linspace(3, 1, 12) ** 1.5)
 
 
 def graded(rng: np.random.RandomState, n: int, rate: float) -> Set:
@@ -59,10 +45,11 @@ def graded(rng: np.random.RandomState, n: int, rate: float) -> Set:
 
 
 KINDS: dict[str, Callable[[np.random.RandomState, int, float], Set]] = {
-    "plain": plain,
+    "plain": lambda rng, n, rate: ([_group(rng.binomial(1, rate, n))], rate),  # right or wrong, each by itself
     "clustered": clustered,
-    "macro": macro,
-    "weighted": weighted,
+    "macro": lambda rng, n, rate: _strata(rng, n, rate, np.ones(5)),  # five groups that count alike
+    # Twelve strata, of which the smallest weighs five times the largest.
+    "weighted": lambda rng, n, rate: _strata(rng, n, rate, np.linspace(3, 1, 12) ** 1.5),
     "graded": graded,
 }
 COVERED = [*KINDS, "difference"]
@@ -74,6 +61,7 @@ def _group(values: NDArray, weight: float = 1.0, shares: bool = True) -> Group:
 
 
 def _strata(rng: np.random.RandomState, n: int, rate: float, weights: NDArray) -> Set:
+    """Items in groups, the largest three times the smallest, whose rates go from half to one and a half."""
     k = len(weights)
     sizes = np.round(n * np.linspace(1, 3, k) / np.linspace(1, 3, k).sum()).astype(int)
     rates = rate * np.linspace(0.5, 1.5, k)
@@ -155,10 +143,9 @@ def show_coverage(kinds: list[str], sets: int, seed: int) -> None:
     if not kinds:
         return
     print(f"Coverage of 95% intervals, percent of {sets:,} sets:\n\n| kind | rate | {HEAD}")
-    for kind in kinds:
-        for rate in RATES:
-            cells = [_cell(cover(kind, n, rate, sets, seed), sets) for n in SIZES]
-            print(f"| {kind} | {rate:.0%} | {' | '.join(cells)} |", flush=True)
+    for kind, rate in product(kinds, RATES):
+        cells = [_cell(cover(kind, n, rate, sets, seed), sets) for n in SIZES]
+        print(f"| {kind} | {rate:.0%} | {' | '.join(cells)} |", flush=True)
 
 
 def show_tests(sets: int, seed: int) -> None:

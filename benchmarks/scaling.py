@@ -25,6 +25,19 @@ from typing import Any, NamedTuple
 
 from measuring import apart, exponent, machine, options_of, put, table, timed
 
+from quadrag import parallel
+from quadrag.benchmark import Document, load
+from quadrag.chat.client import ChatClient
+from quadrag.chat.ledger import Ledger
+from quadrag.construct.documents import reject_copies
+from quadrag.parts import Conditions
+from quadrag.records import Answer, Question
+from quadrag.retrieval import webpage
+from quadrag.retrieval.bm25 import build_index
+from quadrag.retrieval.chunk import Chunking
+from quadrag.retrieval.passages import PassageStore
+from quadrag.scoring.drive import score
+
 PARTS = (0.125, 0.25, 0.5, 1.0)
 LATENCY, CONCURRENCY = 0.05, 64
 Work = Callable[[], Any]
@@ -53,45 +66,30 @@ def texts(real: Path) -> Iterator[str]:
 
 
 def html(real: Path, size: int, folder: Path) -> Work:
-    from quadrag import parallel
-    from quadrag.retrieval.webpage import text
-
     with bz2.open(next(real.rglob("dev_data.jsonl.bz2")), "rt", encoding="utf-8") as lines:
         pages = [page["page_result"] for line in lines for page in json.loads(line)["search_results"]]
     cut = list(islice(cycle(pages), size))
-    return lambda: sum(map(len, parallel.each(text, cut)))
+    return lambda: sum(map(len, parallel.each(webpage.text, cut)))
 
 
-def store(real: Path, size: int, folder: Path) -> Any:
-    from quadrag.benchmark import Document
-    from quadrag.retrieval.chunk import Chunking
-    from quadrag.retrieval.passages import PassageStore
-
+def store(real: Path, size: int, folder: Path) -> PassageStore:
     pieces = (text[at : at + 128] for text in texts(real) for at in range(0, len(text), 128))
     documents = (Document(str(number), "", piece) for number, piece in enumerate(islice(pieces, size)))
     return PassageStore.build(documents, folder, Chunking(10**6))
 
 
 def chunks(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.benchmark import Document
-    from quadrag.retrieval.chunk import Chunking
-    from quadrag.retrieval.passages import PassageStore
-
     documents = [Document(str(number), "", text) for number, text in enumerate(islice(texts(real), size))]
     return lambda: PassageStore.build(documents, folder, Chunking())
 
 
 def bm25(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.retrieval.bm25 import build_index
-
     passages, place = store(real, size, folder), folder / "index"
     place.mkdir()
     return lambda: build_index(passages, place, "jieba")
 
 
 def copies(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.construct.documents import reject_copies
-
     rows = [{"id": str(number), "text": text} for number, text in enumerate(islice(texts(real), size))]
     return lambda: reject_copies(rows)
 
@@ -105,9 +103,6 @@ def vectors(real: Path, size: int, folder: Path) -> Work:
 
 
 def calls(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.chat.client import ChatClient
-    from quadrag.chat.ledger import Ledger
-
     chats = [[{"role": "user", "content": text[:200]}] for text in islice(texts(real), size)]
 
     def do() -> None:
@@ -121,11 +116,6 @@ def calls(real: Path, size: int, folder: Path) -> Work:
 
 
 def scores(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.benchmark import load
-    from quadrag.parts import Conditions
-    from quadrag.records import Answer, Question
-    from quadrag.scoring.drive import score
-
     place = ("crud_rag", "summary", "test")
     questions, answers = {}, []
     for number, text in enumerate(islice(texts(real), size)):
@@ -152,8 +142,6 @@ def disk(folder: Path) -> int:
 
 def measure(place: int, size: int, workers: int, real: Path, server: str) -> tuple[float, float, float]:
     """Return the seconds of the stage at a place of the table, the GB of memory and the bytes that it leaves."""
-    from quadrag import parallel
-
     os.environ["SERVER"] = server
     with tempfile.TemporaryDirectory() as folder, parallel.use(str(workers)):
         work = STAGES[place].prepare(real, size, Path(folder))

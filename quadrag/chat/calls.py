@@ -70,7 +70,6 @@ class Batch:
             await self._server.close()
 
     async def _call(self, messages: Messages, sample: int) -> Outcome:
-        """Make a call, and again while that may help."""
         failed, seen = 0, self._server.answers
         while True:
             result = await self._attempt(messages, sample)

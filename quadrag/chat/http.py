@@ -11,9 +11,10 @@ import json
 import logging
 import time
 import zlib
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any, TypeVar
 
+from .completer import Messages
 from .faults import Fault, read_fault, read_status
 from .keys import KEY_VARIABLES, find_keys
 from .policy import CallPolicy
@@ -21,7 +22,6 @@ from .reply import Row, read_completion
 from .spec import Spec, page_url, without_user
 
 T = TypeVar("T")
-Messages = Sequence[Mapping[str, Any]]
 
 CONNECT_SECONDS = 10.0
 ROUTER = "https://router.huggingface.co/v1"  # of Inference Providers

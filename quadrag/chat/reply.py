@@ -126,7 +126,6 @@ def find_reasoning(row: Mapping[str, Any]) -> str | None:
 
 
 def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
-    """Return the text of a message, reasoning included."""
     content = message.get("content")
     if isinstance(content, list):  # in parts, of which some are thoughts
         parts = [part for part in content if isinstance(part, Mapping)]

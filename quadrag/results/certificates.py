@@ -5,8 +5,6 @@ pipeline, which a run's values rest on. It stands for a judge where a run asked 
 the same metric. How one is made stands in `quadrag.judges`.
 """
 
-import hashlib
-import json
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -17,6 +15,7 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 
 from .note import Note, NoteCode
+from .record import sum_of
 from .run import PROFILES, Run
 from .score import Cause, Score, Status
 
@@ -46,14 +45,14 @@ class Certificate:
     def row(self) -> dict[str, Any]:
         """What the file holds: all of it, and its sum first."""
         row = asdict(self)
-        return {"sum": _sum(row), **row}
+        return {"sum": sum_of(row), **row}
 
     @classmethod
     def from_row(cls, row: Any, place: object) -> "Certificate":
         """Make a certificate of what its file, at `place`, holds; QuadragError where it is none, or was altered."""
         names = [field.name for field in fields(cls)]
         entries: dict[str, Any] = {name: row.get(name) for name in names} if isinstance(row, dict) else {}
-        if entries.get("form") != FORM or row != {"sum": _sum(entries), **entries}:
+        if entries.get("form") != FORM or row != {"sum": sum_of(entries), **entries}:
             raise QuadragError(
                 f"{place} is no certificate, or was altered; expected one of `quadrag certify-judge --out`"
             )
@@ -98,10 +97,6 @@ def _percent(value: float) -> str:
     return f"{100 * value + 1e-7:.0f}"
 
 
-def _sum(row: Any) -> str:
-    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
-
-
 def read_signature(signature: str) -> dict[str, str]:
     """Return the fields of a metric's signature."""
     fields = (part.partition(":") for part in signature.split("|")[1:])
@@ -127,7 +122,7 @@ def find_certificate(certificates: Sequence[Certificate], signature: str) -> Cer
 
 def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
     """Return certificates in their order, equal ones once."""
-    return list({_sum(asdict(certificate)): certificate for certificate in certificates}.values())
+    return list({sum_of(asdict(certificate)): certificate for certificate in certificates}.values())
 
 
 def lay_beside(results: Iterable[Run], certificates: Sequence[Certificate] = ()) -> None:

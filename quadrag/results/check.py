@@ -58,7 +58,6 @@ def check_failures(run: RunRecord) -> list[Note]:
 
 
 def _check_parts(result: Run) -> Iterator[Note]:
-    """Say in what a run is not whole."""
     run = result.record
     if result.stopped and not run.dead_judge:
         yield Note(NoteCode.PARTIAL, {"kind": "stopped", "why": result.stopped})
@@ -99,7 +98,6 @@ def _of_failure(note: Note) -> Note:
 
 
 def _of_judge(note: Note, result: Run) -> Note:
-    """Return a kept note on a judge's verdicts as it is said."""
     params = note.params
     marks = any(score.status is Status.UNTRUSTED_JUDGE and score.value is not None for score in result.scores)
     marked = {"marked": Note(note.code, {"kind": "marked"})} if params["keys"] and marks else {"marked": ""}
@@ -126,7 +124,6 @@ def _show(names: Sequence[str]) -> list[str]:
 
 
 def _check_texts(result: Run) -> Iterator[Note]:
-    """Say how many answers are empty, and which text answers nearly all questions."""
     run, parse = result.record, load(result.record.benchmark).parse
     places: dict[str, list[object]] = {}  # the questions of each text
     for (question, _), text in result.texts.items():
@@ -149,7 +146,6 @@ def _check_texts(result: Run) -> Iterator[Note]:
 
 
 def _check_passages(run: RunRecord) -> Iterator[Note]:
-    """Say that a run's search is not measured, or found no gold document."""
     gave = run.service or {}
     if gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield Note(NoteCode.RETRIEVAL_UNMEASURED, {"kind": "why", "why": gave["why"]})

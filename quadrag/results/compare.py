@@ -202,10 +202,12 @@ def compare(base: Run, others: Sequence[Run], profile: str = PROFILES[0], every:
 
 
 class _Paired(NamedTuple):
-    """The pairs of a family, p adjusted, and what the questions of each count as."""
+    pair: Pair
+    values: Values
+    p_holm: float | None = None
 
-    pairs: Mapping[At, tuple[Pair, float | None]]
-    values: Mapping[At, Values]
+
+_Family: TypeAlias = dict[At, _Paired]
 
 
 def _compare_family(runs: Sequence[Run], places: Sequence[Place], profile: str, headline: bool) -> list[Difference]:
@@ -232,9 +234,8 @@ def _compare_family(runs: Sequence[Run], places: Sequence[Place], profile: str, 
 
 
 def _describe(
-    two: Two, rows: tuple[Mapping[Place, Score], Mapping[Place, Score]], at: At, paired: _Paired, headline: bool
+    two: Two, rows: tuple[Mapping[Place, Score], Mapping[Place, Score]], at: At, family: _Family, headline: bool
 ) -> Difference:
-    """Say all of a difference, or why there is none."""
     number, place = at
     ours, theirs = (one.get(place) for one in rows)
     if _rest_apart(two, place):  # what a phrase finds stands beside nothing that a judge found
@@ -242,11 +243,11 @@ def _describe(
         theirs = None if place in find_by_phrase(two[1].scores) else theirs
     first, second = (None if row is None else row.value for row in (ours, theirs))
     one = Difference(number, place, headline, (ours, theirs), (first, second))
-    if at not in paired.pairs:
+    if at not in family:
         reason, about = _find_reason(two, place, one.scores)
         return replace(one, reason=reason, about=about)
 
-    sides, changes, (pair, p_holm) = paired.values[at], None, paired.pairs[at]
+    changes, (pair, sides, p_holm) = None, family[at]
     if has_better(place):
         gained = gains_of(sides, place).values()
         better, worse = sum(gain > 0 for gain in gained), sum(gain < 0 for gain in gained)
@@ -360,15 +361,14 @@ class _Sides(NamedTuple):
     worst: float  # of an unscored item
 
 
-def _pair_family(runs: Sequence[Run], places: Sequence[Place], profile: str) -> _Paired:
-    pairs: dict[At, Pair | None] = {}
-    values: dict[At, Values] = {}
+def _pair_family(runs: Sequence[Run], places: Sequence[Place], profile: str) -> _Family:
+    found: _Family = {}
     for number, second in enumerate(runs[1:], 1):
         for place in places:
-            if sides := _find_sides((runs[0], second), place, profile):
-                values[number, place] = sides.values
-                pairs[number, place] = _pair(sides, place, profile)
-    return _adjust(pairs, values, lambda at: (at[0], at[1][3].endswith(WEIGHTED)))
+            sides = _find_sides((runs[0], second), place, profile)
+            if sides and (pair := _pair(sides, place, profile)):
+                found[number, place] = _Paired(pair, sides.values)
+    return _adjust(found, lambda at: (at[0], at[1][3].endswith(WEIGHTED)))
 
 
 def _find_whole(base: Run, places: Sequence[Place]) -> dict[Place, list[Place]]:
@@ -382,47 +382,45 @@ def _find_whole(base: Run, places: Sequence[Place]) -> dict[Place, list[Place]]:
     }
 
 
-def _pool_family(runs: Sequence[Run], whole: Mapping[Place, Sequence[Place]], family: _Paired) -> _Paired:
+def _pool_family(runs: Sequence[Run], whole: Mapping[Place, Sequence[Place]], family: _Family) -> _Family:
     """Pair the same over all splits of a config together; p is adjusted for these differences alone.
 
     What is drawn is the question: it counts as the mean over the splits in which both runs scored it, so that what
     recurs in every split, as RGB's questions do with other passages, is counted once.
     """
-    pairs: dict[At, Pair | None] = {}
-    values: dict[At, Values] = {}
+    pooled: _Family = {}
     for number, second in enumerate(runs[1:], 1):
         asked = runs[0].asked or second.asked
         for place, here in whole.items():
-            if not all((number, part) in family.pairs for part in here):
+            if not all((number, part) in family for part in here):
                 continue
             found: dict[Any, list[tuple[float, float]]] = {}
             for part in here:
-                ones, others = family.values[number, part]
+                ones, others = family[number, part].values
                 for question in filter(others.__contains__, ones):
                     both = ones[question], others[question]
                     found.setdefault(name_question(asked, question), []).append(both)
             one, other = ({what: fmean(both[at] for both in each) for what, each in found.items()} for at in range(2))
             sides = [[Item(question, value) for question, value in side.items()] for side in (one, other)]
-            values[number, place] = one, other
-            pairs[number, place] = _widen(place, paired_difference([sides[0]], [sides[1]]))
-    return _adjust(pairs, values, lambda at: (at[0], at[1][0]))
+            if pair := _widen(place, paired_difference([sides[0]], [sides[1]])):
+                pooled[number, place] = _Paired(pair, (one, other))
+    return _adjust(pooled, lambda at: (at[0], at[1][0]))
 
 
-def _adjust(pairs: Mapping[At, Pair | None], values: Mapping[At, Values], kind_of: Callable[[At], Hashable]) -> _Paired:
+def _adjust(family: _Family, kind_of: Callable[[At], Hashable]) -> _Family:
     """Adjust p of differences by Holm's rule: all that is told of differences goes by it.
 
     Those of one kind and one shape ask one question, as accuracy and hallucination where every answer is one or the
     other: they count once, and have one p, adjusted from the largest of theirs. What cannot be decided is not counted
     (Tarone 1990): one of few questions, or without a gain or loss on any; nor is one without a better end.
     """
-    known = {at: pair for at, pair in pairs.items() if pair}
-    counted = [at for at, pair in known.items() if pair.n >= FEW and (pair.difference or pair.spread)]
-    shapes = {at: (kind_of(at), _shape(gains_of(values[at], at[1]))) for at in counted if has_better(at[1])}
+    told = {at: pair for at, (pair, *_) in family.items() if pair.n >= FEW and (pair.difference or pair.spread)}
+    shapes = {at: (kind_of(at), _shape(gains_of(family[at].values, at[1]))) for at in told if has_better(at[1])}
     largest: dict[Hashable, float] = {}
     for at, found in shapes.items():
-        largest[found] = max(known[at].p, largest.get(found, 0.0))
+        largest[found] = max(told[at].p, largest.get(found, 0.0))
     adjusted = dict(zip(largest, holm(list(largest.values())), strict=True))
-    return _Paired({at: (pair, adjusted.get(shapes.get(at))) for at, pair in known.items()}, values)
+    return {at: paired._replace(p_holm=adjusted.get(shapes.get(at))) for at, paired in family.items()}
 
 
 def _shape(gains: Mapping[Any, float]) -> Hashable:

@@ -156,7 +156,7 @@ class RunRecord:
     @property
     def identity(self) -> str:
         """What identifies it: the sha256 of its spec and digests."""
-        return _sum({**self.answering, "judging": self.judging})
+        return sum_of({**self.answering, "judging": self.judging})
 
     @property
     def sent(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ class RunRecord:
         row = {"spec": self.spec.dump(), "identity": self.identity, **facts}
         row |= {"coverage": self.coverage and self.coverage._asdict(), "held": [part._asdict() for part in self.held]}
         # By way of JSON, where a name that is a number is a text.
-        whole = {"sum": _sum(json.loads(json.dumps(row))), **row}
+        whole = {"sum": sum_of(json.loads(json.dumps(row))), **row}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
         write_text(folder / NAME, text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
 
@@ -200,7 +200,7 @@ def read_run(folder: Path) -> RunRecord:
     except QuadragError:
         row = None
     again = "remove the folder and run the same command again, replies are in the ledger"
-    if not isinstance(row, dict) or row.pop("sum", None) != _sum(row):
+    if not isinstance(row, dict) or row.pop("sum", None) != sum_of(row):
         raise QuadragError(f"{path} is damaged; {again}")
     try:
         del row["identity"]
@@ -211,7 +211,7 @@ def read_run(folder: Path) -> RunRecord:
         raise QuadragError(f"{path} is of another version of quadrag; {again}") from None
 
 
-def _sum(row: Mapping[str, Any]) -> str:
+def sum_of(row: Mapping[str, Any]) -> str:
     """Return the sha256 of a record's canonical JSON."""
     return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
 

@@ -92,9 +92,7 @@ def draw(seed: int, count: int) -> Iterator[dict[str, Any]]:
     for number, (room, (patterns, *_)) in enumerate(ROOMS.items()):
         every = []
         for path in sorted({path for pattern in patterns.split() for path in ROOT.glob(pattern)}):
-            if path.is_symlink():
-                continue
-            text = path.read_text(encoding="utf-8")
+            text = "" if path.is_symlink() else path.read_text(encoding="utf-8")
             for part in parts(ast.parse(text)):
                 if changed := mutant(part):
                     every.append((path, part, ast.get_source_segment(text, part), ast.unparse(changed)))
@@ -124,7 +122,7 @@ def run(changes: list[dict[str, Any]], tests: str, subjects: str) -> Iterator[di
 def apply(text: str, change: dict[str, Any]) -> str:
     """Put a change in its place; columns count bytes."""
     content, old = text.encode(), change["old"].encode()
-    before = sum(map(len, content.split(b"\n")[: change["line"] - 1])) + change["line"] - 1 + change["column"]
+    before = len(b"".join(content.splitlines(keepends=True)[: change["line"] - 1])) + change["column"]
     if content[before : before + len(old)] != old:
         raise SystemExit(f"{change['file']}:{change['line']} is not {change['old']!r}")
     return (content[:before] + f"({change['new']})".encode() + content[before + len(old) :]).decode()
@@ -149,7 +147,6 @@ def ask(tree: Path, tests: str, subjects: str, module: str, limit: float) -> tup
 
 
 def main() -> None:
-    """Draw, or run what was drawn."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     drawing = commands.add_parser("draw")
@@ -157,14 +154,14 @@ def main() -> None:
     drawing.add_argument("--count", type=int, default=100)
     running = commands.add_parser("run")
     running.add_argument("file", type=Path)
-    running.add_argument("--room", choices=ROOMS)
+    running.add_argument("--room", choices=ROOMS, nargs="+")
     arguments = parser.parse_args()
     if arguments.command == "draw":
         for change in draw(arguments.seed, arguments.count):
             print(json.dumps(change, ensure_ascii=False))
         return
     changes = [json.loads(line) for line in arguments.file.read_text(encoding="utf-8").splitlines()]
-    for room in [arguments.room] if arguments.room else ROOMS:
+    for room in arguments.room or ROOMS:
         for result in run([change for change in changes if change["room"] == room], *ROOMS[room][1:]):
             print(json.dumps(result, ensure_ascii=False), flush=True)
 
