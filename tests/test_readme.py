@@ -94,7 +94,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 # What is refused since the genuine files are not here, or not whole, and in which words.
 REFUSED = (
     (r"--results ", r"own data"),
-    (DOWNLOADS, r"(bytes, expected \d+; removed it|answered 404)"),
+    (DOWNLOADS, r"(bytes, expected \d+; removed it|status 404)"),
     (r"--metric errors --people ", r"wrong.csv holds no label"),
 )
 COMMAND = "import sys; from quadrag.cli import main; sys.exit(main())"
