@@ -1,4 +1,4 @@
-"""Many calls at once: bounded concurrency, retries, a budget, and whether the server lives.
+"""Many calls at once: as many as the server bears, retries, a budget, and whether the server lives.
 
 A batch runs on an event loop in a thread of its own, so that callers need none and may themselves run in one (notebooks
 do). Single attempts are `http.py`'s work.
@@ -27,8 +27,45 @@ _LONGEST_WAIT = 600.0  # seconds; a server that asks for longer is as good as re
 # Seconds without any answer after which a call that finds no server is not tried again: else a server that dies in
 # mid-run costs every call left its whole backoff.
 _GONE_AFTER = 30.0
+_IN_TIME = 0.75  # of the time limit
 _LOOK = 0.02  # seconds between two looks at a budget, which other clients may share
 _PROGRESS_EVERY = 0.1  # seconds
+
+
+class Pace:
+    """How many calls are in flight: one until something is heard, then as many as the server bears, `most` at most.
+
+    A reply says how many that is: as many as come within the time limit, by how many came while it was waited for. One
+    more is tried, until a call is lost to time: that halves their number. A reply doubles it at most.
+    """
+
+    def __init__(self, server: Server, most: int) -> None:
+        self._server, self._most = server, most
+        self._places, self._free = server.bears, asyncio.Semaphore(server.bears)
+        self._narrowed = 0.0
+
+    async def __aenter__(self) -> None:
+        await self._free.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._places -= 1
+        self._open()
+
+    def answered(self, replies: int, seconds: float) -> None:
+        """Take note of a reply: how many came from when it was asked for, it among them, and how long that took."""
+        bears = int(replies * _IN_TIME * self._server.timeout / max(seconds, 1e-3)) + (not self._narrowed)
+        self._server.bears = max(self._server.bears, min(bears, 2 * self._server.bears, self._most))
+        self._open()
+
+    def lost(self, began: float) -> None:
+        """Take note of a call that got no reply in time; those that were in flight together are one."""
+        if self._server.bears > 1 and began >= self._narrowed:
+            self._server.bears, self._narrowed = self._server.bears // 2, time.monotonic()
+
+    def _open(self) -> None:
+        while self._places < self._server.bears:
+            self._places += 1
+            self._free.release()
 
 
 class Batch:
@@ -49,7 +86,8 @@ class Batch:
 
     async def run(self, calls: Calls) -> None:
         """Make calls, by their keys."""
-        self._loop, self._line, self._first = asyncio.get_running_loop(), asyncio.Lock(), asyncio.Lock()
+        self._loop, self._line = asyncio.get_running_loop(), asyncio.Lock()
+        self._pace = Pace(self._server, self._client.policy.concurrency)
         if self._server.answers:
             self._server.answered_at = time.monotonic()
         left = iter(calls.items())
@@ -72,7 +110,8 @@ class Batch:
     async def _call(self, messages: Messages, sample: int) -> Outcome:
         failed, seen = 0, self._server.answers
         while True:
-            result = await self._attempt(messages, sample)
+            async with self._pace:
+                result = await self._ask_plainly(messages, sample)
             if not isinstance(result, Fault):
                 self._spent["calls"] += 1
                 return result
@@ -98,13 +137,6 @@ class Batch:
             stalled = sum(lost.stalled for lost in self._lost)  # a second one was not the question's fault
             if len(self._lost) >= self._working or stalled > 1:
                 raise explain_dead(self._lost, self._server.keys, self._server.transport.remedy)
-
-    async def _attempt(self, messages: Messages, sample: int) -> Row | Fault:
-        """Ask, one call alone until the server has answered any."""
-        async with self._first:
-            if not self._server.answers:
-                return await self._ask_plainly(messages, sample)
-        return await self._ask_plainly(messages, sample)
 
     async def _ask_plainly(self, messages: Messages, sample: int) -> Row | Fault:
         """Ask once, and again only without fields that the server refuses."""
@@ -138,13 +170,15 @@ class Batch:
             async with self._line:  # one after the other: else small calls would pass a large one for ever
                 while not self._budget.reserve(worst):
                     await asyncio.sleep(_LOOK)
-        cost = worst
+        seen, began, cost = self._server.answers, time.monotonic(), worst
         try:
             row = await self._server.ask(messages, self._model, body)
             cost = self._count(row, worst)
         except Fault as fault:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
+            if fault.stalled:
+                self._pace.lost(began)
             if fault.wait is not None and _may_pass(fault):
                 self._server.pause_until = max(self._server.pause_until, time.monotonic() + fault.wait)
             return fault
@@ -153,6 +187,7 @@ class Batch:
                 self._budget.settle(worst, cost)
         self._server.answers += 1
         self._server.answered_at = time.monotonic()
+        self._pace.answered(self._server.answers - seen, row["latency"])
         return row
 
     def _count(self, row: Row, worst: Decimal) -> Decimal:

@@ -60,8 +60,9 @@ class Server:
         self.address = without_user(spec.url) if spec.url else ROUTER
         self._sessions: list[Any] = []
         self._width, self._sent = -(-policy.concurrency // _CALLS), 0
-        # What all calls know of it: how many it has answered, when it did last, and until when it is to be left alone.
-        self.answers, self.answered_at, self.pause_until = 0, float("-inf"), 0.0
+        # What all calls know of it: how many it has answered, when it did last, until when it is to be left alone, and
+        # how many at once it bears.
+        self.answers, self.answered_at, self.pause_until, self.bears = 0, float("-inf"), 0.0, 1
 
     async def ask(self, messages: Messages, model: str, body: dict[str, Any]) -> Row:
         """Make one attempt: a ledger row with ``latency`` (seconds) and ``created`` (Unix time), or raise a Fault."""
