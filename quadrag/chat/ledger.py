@@ -104,7 +104,10 @@ class Ledger:
                 part = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(part))
                 rows += self._db.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", part)
-        values = {key: json.loads(text) for key, text in rows}
+        try:
+            values = {key: _read_value(text) for key, text in rows}
+        except (KeyError, TypeError, ValueError, RecursionError):
+            raise QuadragError(f"the ledger {self.path} holds a row that is no reply; move it away") from None
         return {key: value for key, value in values.items() if self._counts(value)}
 
     def put_many(self, rows: Iterable[tuple[bytes, Value]]) -> dict[bytes, Value]:
@@ -176,3 +179,13 @@ def _open_file(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def _read_value(text: str) -> Value:
+    """Read a row's value: a reply with what is asked of one wherever it is read."""
+    value: Value = json.loads(text)
+    usage = value["usage"]
+    good = type(value["text"]) is str and "finish_reason" in value and type(value["latency"]) in (float, int)
+    if not good or not (usage is None or type(usage) is dict):
+        raise TypeError
+    return value
