@@ -67,14 +67,14 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 	QUADRAG_EFFORT=ci QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
 		.venv-datasets3/bin/python $(PYTEST) $(AT_ONCE) -m "not pure" \
 		$(addprefix tests/quadrag/data/, test_prepare.py test_loading_routes.py) \
-		tests/quadrag/construct/test_loaded.py
+		tests/baselines/construct/test_loaded.py
 
 # Models loaded here, dense retrieval with genuine weights, Milvus, faiss, and `transformers serve`; installs torch.
 test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/python $(PYTEST) -m serve
 	.venv-serve/bin/python $(PYTEST) $(addprefix tests/quadrag/retrieval/, vectors/test_milvus.py vectors/test_faiss.py)
-	.venv-serve/bin/python $(PYTEST) tests/golden -k dense
+	.venv-serve/bin/python $(PYTEST) tests/golden tests/baselines/test_baselines.py -k "dense or omnieval-all"
 	QUADRAG_EFFORT=ci .venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
 # The tasks inside the genuine lm-eval and Inspect AI, and the metrics' Spaces in a browser (Chromium, where there is one).
