@@ -172,4 +172,5 @@ def test_the_page_of_the_hub_shows_the_table():
         call = row.call.format(name=name, config=config, split=split, columns='["id", "query"]')
         call = call.replace(' data_dir="datasets_scripts/rgb/sample",', "")  # where the script's own files are
         wanted[call] = (True, row.later == "yes")
-    assert {call: columns for call, columns in shown.items() if "ORG/" not in call} == wanted
+    own = {call: columns for call, columns in shown.items() if "ORG/" not in call}
+    assert own and own.items() <= wanted.items()
