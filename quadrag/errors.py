@@ -78,6 +78,10 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
     if field := _FIELDS.get(f"--{str(name).lstrip('-').replace('_', '-')}"):
         return QuadragError(f"{name} is a field of a spec; in a file of --spec: {field}")
     names = list(known)
+    if not names:
+        return QuadragError(
+            f"unknown {kind} {name!r}: none is installed; install quadrag again, or the package it is in"
+        )
     if near := difflib.get_close_matches(str(name), names, n=3, cutoff=0.4):
         return QuadragError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")
     return QuadragError(f"unknown {kind} {name!r}; known: {', '.join(names[:12])}{', ...' * (len(names) > 12)}")

@@ -12,6 +12,8 @@ from quadrag.metrics._shared.tally import split_reasoning
 from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Passage
 
+from .keys import known_keys
+
 Row = dict[str, Any]  # of the ledger
 # Kinds of replies, and calls without one, that the user may have asked for again.
 RETRIED = UNREADABLE, CUT, EMPTY, FAILED = "unreadable", "cut", "empty", "failed"
@@ -76,6 +78,8 @@ class ReadAnswer(NamedTuple):
 def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", finish_reason: Any = None) -> ReadAnswer:
     """Read an answer, whoever gave it; what was read is read again to the same. What is no text raises Unreadable.
 
+    Keys that this process knows are hidden in it.
+
     Args:
         content: a text, of numpy too. None, and what other libraries call missing, is no answer; "" is an empty one.
         reasoning: what was given apart from it; `find_reasoning` finds it. What stands in the text is put behind.
@@ -88,8 +92,9 @@ def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", f
     text, thought = (None, None) if content is None else split_reasoning(content)
     if state == "ok" and not text:
         state = "null" if text is None else "truncated" if finish_reason == "length" else state
-    thoughts = "\n".join(filter(None, (reasoning, thought)))
-    return ReadAnswer(text if state == "ok" else None, thoughts or None, state)
+    thoughts = known_keys().hide("\n".join(filter(None, (reasoning, thought))))
+    shown = known_keys().hide(text) if text else text
+    return ReadAnswer(shown if state == "ok" else None, thoughts or None, state)
 
 
 def read_completion(output: Any) -> Row:

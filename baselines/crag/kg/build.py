@@ -66,10 +66,11 @@ def build(
             with aside.open("rb+") as stream:
                 os.fsync(stream.fileno())
             aside.replace(target)
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
+        problem = getattr(error, "strerror", None) or error
         raise QuadragError(
-            f"cannot write {target} ({error.strerror or error}); make room there, or name another file, or for the"
-            " sample's another folder in QUADRAG_CACHE"
+            f"cannot write {target} ({problem}); make room there, or name another file, or for the sample's another"
+            " folder in QUADRAG_CACHE"
         ) from None
     return Built(target, rows, [name for name in names if name not in sizes])
 
@@ -122,6 +123,8 @@ def _load(db: sqlite3.Connection, part: Part, paths: list[Path]) -> None:
     try:
         part.load(db, paths)
     except _DAMAGE as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            raise  # of the file that is written
         names = " and ".join(map(str, paths))
         problem = one_line(f"{type(error).__name__}: {error}", 300)
         raise QuadragError(

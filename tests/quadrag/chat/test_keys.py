@@ -9,6 +9,7 @@ from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat.client import ChatClient
 from quadrag.chat.keys import Keys, find_keys
+from quadrag.chat.reply import read_answer
 from quadrag.chat.spec import Spec, page_url, parse_spec
 from quadrag.errors import QuadragError
 from quadrag.systems.completions import CompletionsTransport
@@ -174,3 +175,8 @@ def test_the_limit_on_a_reply_is_the_users(server):
     with ChatClient(server.url + "#m", max_reply_bytes=5000) as client, pytest.raises(QuadragError, match="5000 bytes"):
         client(chats(2))
     assert server.requests == 3, "it is not asked for again"
+
+
+def test_no_answer_shows_a_key_whoever_gave_it(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert KEY not in str(read_answer(f"incorrect key {KEY}", f"they sent {KEY}"))
