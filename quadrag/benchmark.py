@@ -171,6 +171,7 @@ class JudgePreset(NamedTuple):
     model: str
     parameters: Mapping[str, Any]
     source: str
+    role: int | None = None  # the only place at which it may be named
 
 
 class Finder(Protocol):

@@ -135,12 +135,13 @@ BENCHMARK = Benchmark(
     # RUC-NLPIR/OmniEval-ModelEvaluator=RUC-NLPIR/OmniEval-ModelEvaluator (and the other likewise).
     judges={
         "omnieval-evaluator": JudgePreset(
-            "RUC-NLPIR/OmniEval-ModelEvaluator", {"seed": 0}, "OmniEval, all metrics but hallucination; a LoRA"
+            "RUC-NLPIR/OmniEval-ModelEvaluator", {"seed": 0}, "OmniEval, all metrics but hallucination; a LoRA", 0
         ),
         "omnieval-hallucination": JudgePreset(
             "RUC-NLPIR/OmniEval-HallucinationEvaluator",
             {"seed": 0},
             "OmniEval, hallucination: the second --judge; a LoRA",
+            1,
         ),
     },
 )

@@ -83,7 +83,8 @@ def _agree(items: Sequence[Item], said: Sequence[str], classes: Sequence[str]) -
 
 def measure_ceiling(labels: LabelSet) -> Agreement | None:
     """Return how people agree with each other: of several, the pairs of the items that both labelled, together."""
-    pairs = [pair for item in labels.items for pair in combinations(item.votes, 2) if None not in pair]
+    votes = [*(item.votes for item in labels.items), *labels.split]
+    pairs = [pair for each in votes for pair in combinations(each, 2) if None not in pair]
     if not pairs:
         return None
     first, second = zip(*pairs, strict=True)

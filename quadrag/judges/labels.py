@@ -125,6 +125,8 @@ class LabelSet:
     notes: list[str] = field(default_factory=list)  # what a reader of its figures must know
     # verdicts that the source has of judges, by judge and id; None where one cannot be read
     recorded: dict[str, dict[str, str | None]] = field(default_factory=dict)
+    # what people said of items that were left out since no answer has the most
+    split: list[tuple[str | None, ...]] = field(default_factory=list)
 
     @property
     def pairs(self) -> bool:
@@ -140,19 +142,24 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
     """
     sheet = read_sheet(path, "id", "label")
     people = [name for name in sheet.columns if _PERSON.fullmatch(name)]
-    items: list[Item] = []
+    labels = LabelSet(path.stem, graded, [], {path.name: sheet.sha256})
     for name, line in list_lines(sheet).items():
         row = line.row
         votes = tuple(read_grade(line, person, graded) if row.get(person) else None for person in people)
         # A label that is not there is what most people said.
         most = multimode(vote for vote in votes if vote)
-        label = most[0] if len(most) == 1 and not row["label"].strip() else read_grade(line, "label", graded)
+        if len(most) > 1 and not row["label"].strip():
+            labels.split.append(votes)
+            continue
+        label = most[0] if most and not row["label"].strip() else read_grade(line, "label", graded)
         question, answer = row.get("question", ""), row.get("answer", "")
         golds, passages = (read_texts(row.get(column, "")) for column in ("gold", "passages"))
         # Answers to one question are drawn together where nothing else is said.
         group = row.get("group", "").strip() or question.strip() or name
-        items.append(Item(name, label, question, answer, None, golds, passages, group, votes))
-    return LabelSet(path.stem, graded, items, {path.name: sheet.sha256})
+        labels.items.append(Item(name, label, question, answer, None, golds, passages, group, votes))
+    if labels.split:
+        labels.notes.append(f"{len(labels.split)} items on which people split evenly are left out.")
+    return labels
 
 
 def read_grade(line: Line, column: str, graded: Graded) -> str:

@@ -150,7 +150,10 @@ def discredit(score: Score) -> Score:
 
 
 def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note]:
-    """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
+    """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows.
+
+    Also of certificates that fit nothing.
+    """
     certified: dict[str, tuple[Certificate, dict[str, None]]] = {}
     uncertified: dict[str, tuple[Run, dict[str, None]]] = {}
     for result in results:
@@ -164,15 +167,22 @@ def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note
     for judge, (result, keys) in uncertified.items():
         params = {"judge": judge, "folder": shlex.quote(str(result.folder or "RUN")), "keys": [*keys]}
         notes.append(Note(NoteCode.JUDGE_UNCERTIFIED, params))
+    signatures = [score.signature for result in results for score in result.scores if _is_judged(score)]
+    for one in unique(certificate for result in results for certificate in result.certificates):
+        if not any(map(one.fits, signatures)):
+            notes.append(Note(NoteCode.CERTIFICATE_UNUSED, {"judge": one.judge, "labels": one.labels["name"]}))
     return notes
 
 
 def _find_judged(result: Run, profile: str) -> Iterator[Score]:
     """Find the scores that rest on a judge: there is a value, and rules do not decide all answers."""
     for score in result.whole(profile):
-        signed = read_signature(score.signature)
-        asked = signed.get("judge", _NONE) != _NONE and signed.get("prompt", _NONE) != _NONE
         by_rule = score.counts.n_scored == score.counts.n_ruled > 0
-        judged = asked and score.ran and score.record.needs == "judge"
-        if judged and score.status is not Status.INVALID and not by_rule:
+        if _is_judged(score) and score.status is not Status.INVALID and not by_rule:
             yield score
+
+
+def _is_judged(score: Score) -> bool:
+    signed = read_signature(score.signature)
+    asked = signed.get("judge", _NONE) != _NONE and signed.get("prompt", _NONE) != _NONE
+    return asked and score.ran and score.record.needs == "judge"

@@ -29,18 +29,20 @@ Said: TypeAlias = Mapping[str, Verdicts]  # by one metric, by score
 
 
 def read_verdicts(lines: Lines, name: str) -> list[float | str | None]:
-    """Read a metric's verdicts from its items: by `corrected`, but where a rule decides by that profile alone.
-
-    A verdict is a value or, where a judge may say so, that a key does not apply; else None.
-    """
-    may = None in record_of(name).grades.values()
+    """Read a metric's verdicts from its items: by `corrected`, but where a rule decides by that profile alone."""
     found: list[float | str | None] = []
     for line in lines:
         entry = line.get(name, {})
         asked = [profile for profile in PROFILES if profile in entry and profile not in entry.get("ruled", ())]
         reading = entry.get("reason", {}).get(asked[-1], entry[asked[-1]]) if asked else None
-        found.append(None if isinstance(reading, str) and not (may and reading == NOT_APPLICABLE) else reading)
+        found.append(read_verdict(name, reading))
     return found
+
+
+def read_verdict(name: str, reading: float | str | None) -> float | str | None:
+    """Return what a judge said: a value or, where it may say that a key does not apply, that; else None."""
+    may = None in record_of(name).grades.values()
+    return None if isinstance(reading, str) and not (may and reading == NOT_APPLICABLE) else reading
 
 
 def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
@@ -52,7 +54,9 @@ def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
     if any(alike):
         verdicts = {name: own[0] for each in alike for name, own in each.items()}
         count = sum(max(map(len, each.values()), default=0) for each in alike)  # one verdict may have several keys
-        params = {"judge": judge, "count": count, "verdicts": verdicts, "keys": [*verdicts]}
+        # Where others on its panel tell answers apart, so does the mean.
+        marked = [name for name in verdicts if len({*read_verdicts(lines, name)} - {None}) == 1]
+        params = {"judge": judge, "count": count, "verdicts": verdicts, "keys": marked}
         notes.append(Note(NoteCode.JUDGE_CONSTANT, params))
     for each in said:
         for name, own in each.items():

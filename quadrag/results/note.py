@@ -95,6 +95,7 @@ class NoteCode(StrEnum):
     """Which and how many questions are shown."""
     JUDGE_AGREEMENT = "judge_agreement"
     JUDGE_UNCERTIFIED = "judge_uncertified"
+    CERTIFICATE_UNUSED = "certificate_unused"
     CONDITIONS = "conditions", Level.DETAIL
     INTERVALS = "intervals", Level.DETAIL
     SETTINGS = "settings", Level.DETAIL

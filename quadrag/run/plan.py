@@ -127,7 +127,12 @@ def _read_judge(text: str, place: int) -> tuple[str, dict[str, Any]]:
     if not mark or not re.fullmatch(r"[\w.-]+", name):
         return text, {}
     preset = pick("judge preset", name, judge_presets())
+    if preset.role not in (None, place):
+        order = "second, after the judge of the other metrics" if preset.role else "first"
+        raise QuadragError(f"--judge {name} is asked about its own metrics alone; name it {order}")
     if is_address(where):
+        if "#" in where:
+            raise QuadragError(f"--judge {name}=... names a model beside the preset's {preset.model}; leave out #...")
         return f"{where}#{preset.model}", dict(preset.parameters)
     return where, {} if where.startswith("local:") else dict(preset.parameters)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +15,7 @@ from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question, dumps
-from quadrag.results.judges import FIRST, check_judge, read_verdicts
+from quadrag.results.judges import FIRST, check_judge, read_verdict, read_verdicts
 from quadrag.results.note import Note
 from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES
@@ -72,16 +73,18 @@ class Judged(NamedTuple):
         n = len(self.given.judges)
         return [metric for metric in judged if metric.judged and (place is None or metric.asks(place, n))]
 
-    def hear(self, metric: MetricUse, answers: Sequence[Answer], place: int) -> tuple[Rows, list[Any]]:
-        """Ask the judge at a place alone for its first verdicts on answers by one metric, by `corrected`.
+    def hear(
+        self, metric: MetricUse, answers: Sequence[Answer], place: int, most: int = sys.maxsize
+    ) -> tuple[Rows, list[Any]]:
+        """Ask the judge at a place alone for its verdicts on answers by one metric, by `corrected`.
 
-        Returns a row an answer, and the replies; the answers that were not asked about are as failed.
+        Returns a row an answer, and the replies to `most` distinct chats; the others are as failed.
         """
         said: dict[str, Any] = {}
 
         def ask(requests: list[Request]) -> list[Any]:
             chats = {dumps(request["messages"]): request for request in requests}
-            now = [*chats][: FIRST - len(said)]
+            now = [*chats][: most - len(said)]
             said.update(zip(now, self.given.ask([chats[key] for key in now]), strict=True))
             return [said.get(dumps(request["messages"]), _NOT_ASKED) for request in requests]
 
@@ -151,7 +154,7 @@ def _probe(judged: Judged) -> tuple[str, str] | None:
     answered = [answer for answer in judged.answers if answer.answer is not None][:_AMONG]
     for place, model in enumerate(judged.given.models if len(answered) > FIRST else ()):
         for metric in judged.metrics(place)[:1]:
-            rows, said = judged.hear(metric, answered, place)
+            rows, said = judged.hear(metric, answered, place, FIRST)
             reasons = {row["reasons"].get(key) for row in rows if not row.get("ruled") for key in metric.judged}
             if len(said) == FIRST and "unparsable" in reasons <= {"unparsable", _NOT_ASKED.reason}:
                 return str(model), _quote(next(reply for reply in said if isinstance(reply, str)))
@@ -176,13 +179,23 @@ def _quote(reply: str) -> str:
 
 
 def find_oddities(judged: Judged, items: Rows) -> list[Note]:
-    """Note what is odd of the verdicts on answers; of several judges on a panel by their mean."""
+    """Note what is odd of the verdicts on answers; of several judges on a panel each is read by itself."""
     notes = []
     for place, model in enumerate(judged.given.models):
-        asked = [metric for metric in judged.metrics(place) if not (metric.panel and place)]
-        names = [[f"{metric.module}.{key}" for key in metric.judged] for metric in asked]
-        notes += check_judge(str(model), [{name: read_verdicts(items, name) for name in each} for each in names], items)
+        said = []
+        for metric in judged.metrics(place):
+            names = {f"{metric.module}.{key}": key for key in metric.judged}
+            if metric.panel and len(judged.given.judges) > 1:
+                rows, _ = judged.hear(metric, judged.answers, place)
+                said.append({name: [_read(row, name, key) for row in rows] for name, key in names.items()})
+            else:
+                said.append({name: read_verdicts(items, name) for name in names})
+        notes += check_judge(str(model), said, items)
     return notes
+
+
+def _read(row: Mapping[str, Any], name: str, key: str) -> float | str | None:
+    return None if row.get("ruled") else read_verdict(name, row["reasons"].get(key, row.get(key)))
 
 
 def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]], reason: str) -> int:

@@ -64,8 +64,11 @@ def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
 
 
 def test_any_other_judge_is_not_certified(cli, certified):
+    unused = "The certificate of j (labels) is not used"
     for options in ((), ("--certificate", "c.json")):
-        assert "against people: judge unsure" in flat(cli("report", "runs/unsure", *options).out)
+        shown = flat(cli("report", "runs/unsure", *options).out)
+        assert "against people: judge unsure" in shown and (unused in shown) == bool(options)
+    assert unused not in flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out), "it is of one"
     assert "against people" not in cli("report", "runs/other").out, "all its verdicts are the same, which says more"
 
 

@@ -85,6 +85,14 @@ def test_people_are_the_ceiling_and_groups_widen_the_interval(sheets):
     assert low < 0.875 - 0.08 and high > 0.875 + 0.08, "wider than of 80 single items"
 
 
+def test_items_on_which_people_split_evenly_are_left_out_and_count_for_the_ceiling(sheets):
+    rows = [f"{n},,{'right' if n % 2 else 'wrong'},{'right' if n % 2 or n == 4 else 'wrong'}\n" for n in range(12)]
+    verdicts = "id,verdict\n" + "".join(f"{n},{'right' if n % 2 else 'wrong'}\n" for n in range(12) if n != 4)
+    done = sheets(labels="id,label,annotator1,annotator2\n" + "".join(rows), verdicts=verdicts)
+    assert done.code == 0 and "1 items on which people split evenly are left out" in done.out, done.err
+    assert re.search(r"people \(ceiling\) +91\.7 .* 12$", done.out, flags=re.MULTILINE), done.out
+
+
 def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
     more = "7,Highest mountain?,It is Everest,Mount Everest,right\n8,Longest river?,It is the Nile,Nile,right\n"
     replies = {"Milan": '{"score": 0}', "Saturn": '{"score": 0}', "Shakespeare": "Well."}

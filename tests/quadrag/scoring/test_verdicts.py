@@ -117,6 +117,13 @@ def test_what_is_all_the_same_is_noted_with_how_many_there_are(pairs, said, coun
     assert found == ([told | {"keys": ALL_KEYS}] if count else [])
 
 
+def test_a_judge_on_a_panel_is_read_by_itself_and_marks_no_mean_that_varies():
+    pairs = [(f"city {at}", ["gold"]) for at in range(5)]
+    _, _, odd = measure(pairs, Judge(lambda text: "city 1" in text, "varies"), Judge(lambda text: 1, "same"))
+    told = {"judge": "same", "count": 5, "verdicts": dict(zip(ALL_KEYS, (1, 1, 0), strict=True))}
+    assert constant(odd) == [told | {"keys": []}]
+
+
 WORDS = "rgb_accuracy.accuracy_bounded"
 
 
