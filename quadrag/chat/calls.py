@@ -108,7 +108,7 @@ class Batch:
             await self._server.close()
 
     async def _call(self, messages: Messages, sample: int) -> Outcome:
-        failed, seen = 0, self._server.answers
+        failed, stalled, seen = 0, 0, self._server.answers
         while True:
             async with self._pace:
                 result = await self._ask_plainly(messages, sample)
@@ -117,8 +117,10 @@ class Batch:
                 return result
             # The server limits the rate while others get through: waiting one's turn is no failed attempt.
             failed += not (result.status == 429 and self._server.answers > seen)
-            gone = not result.connected and time.monotonic() - self._server.answered_at > _GONE_AFTER
-            final = failed > self._client.policy.retries or gone or not _may_pass(result)
+            stalled += result.stalled
+            silent = self._server.answers and time.monotonic() - self._server.answered_at > _GONE_AFTER
+            lost = stalled > self._server.transport.stalls or (silent and not result.connected)
+            final = failed > self._client.policy.retries or lost or not _may_pass(result)
             if final or result.stalled:
                 self._raise_if_dead(result)
             if final:
@@ -130,6 +132,8 @@ class Batch:
 
     def _raise_if_dead(self, fault: Fault) -> None:
         """Note a call that is lost; where the first ones all are, and nothing was answered yet, the server is dead."""
+        if fault.own:
+            return
         # One that answered before is not dead because it refuses this call's content.
         content = not fault.retry and fault.status not in (None, 401, 403, 404)
         if not self._server.answers and not (self._proven and content):

@@ -20,8 +20,14 @@ from quadrag.reading import Unreadable
 
 from .keys import Keys
 from .reply import NoText
+from .spec import shown_url
 
 _READ = 4000  # characters of an error's body that are looked at
+# How servers say that a request does not fit into the model's context.
+_TOO_LONG = re.compile(
+    r"context.?(?:length|window|size|limit)|exceed_context|too long|\btoken.{0,80}\bexceeds?\b|上下文",
+    re.IGNORECASE | re.DOTALL,
+)
 # Of a field the name under which it is sent, None where it is left out.
 Refused = dict[str, str | None]
 _LENGTH = re.compile(r"\bmax_(?:\w+_)?tokens\b")
@@ -44,6 +50,7 @@ class Fault(Exception):
     billed: bool = False  # whether the server may have done the work
     wait: float | None = None  # seconds the server asked to wait
     reason: str = "api_error"  # of the call that failed so; "unparsable" where a reply is not of its form
+    own: bool = False  # whether the call itself is at fault, which tells nothing of the server
     stalled: bool = False  # whether the server took the call and said nothing in time
     refusal: str = ""  # what a server says that refuses the request itself
 
@@ -90,8 +97,13 @@ def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
         for name in ("error", "message", "detail"):
             value = value.get(name, value) if isinstance(value, Mapping) else value
         said = str(value)
+    if response.is_redirect:
+        said = f"it redirects to {shown_url(response.headers.get('location', 'nowhere'))}; name that address"
     detail = keys.line(f"{where} answered {status}: {said or response.reason_phrase}")
-    refusal = f"{said[:_READ]} {text[:_READ]}" if status in (400, 422) else ""
+    refusal = f"{said[:_READ]} {text[:_READ]}" if status in (400, 413, 422) else ""
+    if _TOO_LONG.search(refusal):
+        way = "serve the model with a larger context, or send less: fewer passages (--top-k), a smaller --max-tokens"
+        return Fault(f"{detail}; {way}", status=status, retry=False, own=True)
     retry = status in (408, 429) or status >= 500
     wait = read_retry_after(response.headers.get("retry-after"))
     # A gateway that gave up waiting says nothing of the server behind it, which may have done the work.

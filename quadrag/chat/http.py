@@ -33,6 +33,7 @@ class Transport:
     """Chat completions of OpenAI's form."""
 
     timeout = 120.0  # seconds, where the user names none
+    stalls = 1_000  # new attempts of a call that got no reply in time, of those that any other has too
     form = "a chat completion"
     remedy = "correct the address, the model's name or the request's parameters"  # of a request that is refused
     unsent: tuple[str, ...] = ()  # parameters that stand in keys and are no fields of the request

@@ -132,15 +132,17 @@ def find_reasoning(row: Mapping[str, Any]) -> str | None:
 
 def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
     content = message.get("content")
+    parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    refusals = [part.get("refusal") for part in (message, *parts)]
+    refusal = next((refusal for refusal in refusals if refusal and isinstance(refusal, str)), None)
     if isinstance(content, list):  # in parts, of which some are thoughts
-        parts = [part for part in content if isinstance(part, Mapping)]
         texts = [part.get("text") for part in parts if part.get("type") not in ("reasoning", "thinking")]
         content = "".join(text for text in texts if isinstance(text, str)) or None
-    if isinstance(content, str) and (content or not message.get("tool_calls")):
+    if isinstance(content, str) and (content or not (refusal or message.get("tool_calls"))):
         return content
-    if finish_reason == "length" and content is None:
+    if finish_reason == "length" and content in (None, ""):
         return ""
-    if isinstance(refusal := message.get("refusal"), str) and refusal:
+    if refusal:
         raise NoText(f"the model refuses: {refusal}")
     if find_reasoning(message):
         raise NoText("the model thought and gave no answer; raise --max-tokens, or turn its thinking off")

@@ -150,7 +150,7 @@ class Function(System):
         kept: dict[Key, Reply | Failure] = {}
         text = self._kept_in.read_text("utf-8", "replace") if self._kept_in and self._kept_in.exists() else ""
         for line in text.split("\n"):
-            with suppress(ValueError):
+            with suppress(ValueError, TypeError, KeyError, AttributeError):
                 row = json.loads(line)
                 (config, split, ident), made = row.pop("key"), row.pop("made")
                 row["passages"] = tuple(Passage(*passage) for passage in row["passages"])

@@ -23,7 +23,7 @@ from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import Failure, Reply, Row, read_completion
 from quadrag.chat.spec import page_url, parse_spec, shown_url, without_user
 from quadrag.errors import QuadragError, one_line
-from quadrag.passages import find_passages
+from quadrag.passages import PLACES, find_passages
 from quadrag.prompts import chat_messages
 from quadrag.reading import Unreadable, name_kind
 from quadrag.spec import RunSpec
@@ -97,6 +97,7 @@ class RagTransport(Transport):
 
     timeout = 300.0  # a service searches, ranks and writes
     unsent = ("contract",)
+    stalls = 1  # its time is long, and who hangs on a question once mostly does so again
     remedy = (
         'expected {"answer": "...", "passages": [...]} of --rag http://HOST:PORT/PATH, a chat completion of --rag '
         "http://HOST:PORT/v1#MODEL; see docs/own-system.md"
@@ -125,6 +126,16 @@ class RagTransport(Transport):
             row, message = read_completion(reply), reply["choices"][0]["message"]
             inner = message.get("context")  # of Azure OpenAI
             parts = {**reply, **message, **(inner if isinstance(inner, Mapping) else {})}
-            return {**row, "passages": find_passages(parts)}
+            return {**row, "passages": find_passages(parts) or find_passages(_name_texts(parts))}
         read = read_result(reply)
         return {name: getattr(read, name) for name in ("text", "reasoning", "finish_reason", "usage", "passages")}
+
+
+def _name_texts(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Make passages of the texts in lists of them; of a text that stands for a passage, an address is its id."""
+    lists = {name: parts[name] for name in PLACES[1:] if isinstance(parts.get(name), list)}
+    named = ("text", "id")
+    return {
+        name: [{named[row.startswith("http")]: row} if isinstance(row, str) else row for row in rows]
+        for name, rows in lists.items()
+    }

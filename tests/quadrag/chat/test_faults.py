@@ -4,11 +4,12 @@ import email.utils
 import errno
 import resource
 import socket
+import threading
 import time
 from pathlib import Path
 
 import pytest
-from chat_server import Rule, chats
+from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.errors import QuadragError
@@ -100,6 +101,29 @@ def test_a_refused_connection_ends_the_run_in_one_line(ledger):
         with ChatClient(spec, ledger=ledger, concurrency=64) as client, pytest.raises(QuadragError) as error:
             client(batch)
         assert url in str(error.value) and "refused" in str(error.value).lower() and "\n" not in str(error.value)
+
+
+def test_a_server_that_comes_up_late_is_tried_again():
+    url, server = closed_port(), ChatServer()
+    server.port = int(url.rpartition(":")[2].partition("/")[0])
+    start = threading.Timer(0.3, server.__enter__)
+    start.start()
+    try:
+        with ChatClient(url + "#m") as client:
+            assert not failed(client(chats(3)))
+    finally:
+        start.join()
+        server.stop()
+
+
+@pytest.mark.parametrize("status", [400, 413])
+def test_first_questions_that_are_too_long_are_failures_of_their_own(server, status):
+    said = {"error": {"message": "This model's maximum context length is 4096 tokens"}}
+    server.rules.append(Rule("status", times=4, status=status, body=said))
+    with ChatClient(server.url + "#m", concurrency=2) as client:
+        replies = client(chats(6))
+    assert len(failed(replies)) == 4 and server.requests == 6
+    assert all("send less: fewer passages (--top-k)" in replies[n].detail for n in failed(replies))
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,12 @@ def test_what_may_pass_is_tried_again(server, ledger, rule):
     assert all(reply.text for reply in replies) and spent["retries"] >= 1
 
 
+def test_a_question_on_which_it_hangs_is_asked_once_more(server, ledger):
+    server.rules.append(Rule("stall", match="number 1", seconds=1))
+    replies, spent = ask(server.url, asked(2), ledger, concurrency=1, timeout=0.3, retries=2)
+    assert [getattr(reply, "reason", "ok") for reply in replies] == ["ok", "api_error"] and spent["retries"] == 1
+
+
 @pytest.mark.parametrize("body", [{"text": "x"}, {"answer": "x", "passages": "none"}, {"answer": None}, [1]])
 def test_a_reply_of_another_form_is_one_failure_and_is_not_kept(server, ledger, body):
     server.rules.append(Rule("body", match="number 1", body=body))

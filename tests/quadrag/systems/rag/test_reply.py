@@ -105,6 +105,18 @@ def test_passages_of_a_chat_completion_are_read_where_services_put_them(server, 
     assert reply.usage == {"prompt_tokens": 7, "completion_tokens": 3} and reply.finish_reason == "stop"
 
 
+def test_texts_that_a_chat_completion_names_are_passages_and_addresses_are_ids():
+    whole = {"choices": [{"message": {"content": "yes"}}]}
+    for sources, passages in (
+        (
+            {"citations": ["https://h/1", "https://h/2"]},
+            (Passage("https://h/1", "", ""), Passage("https://h/2", "", "")),
+        ),
+        ({"sources": ["a text"]}, (Passage("rag/0", "", "a text"),)),
+    ):
+        assert CONTRACTS["openai"].read({**whole, **sources})["passages"] == passages
+
+
 def test_a_chat_completion_keeps_reasoning_apart_and_odd_sources_are_not_read():
     message = {"content": "<think>hm</think> yes", "annotations": [{"type": "file"}], "context": "none"}
     for odd in ([{"metadata": 4}], "x", [], {"a": 1}):
