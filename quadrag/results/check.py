@@ -43,7 +43,8 @@ def check_validity(result: Run) -> list[Note]:
     notes += _check_parts(result)
     notes += check_failures(run)
     notes += [_of_judge(note, result) for note in notes_of(run, NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)]
-    return [*notes, *_check_texts(result), *_check_passages(run)]
+    notes += [*_check_texts(result), *_check_passages(run)]
+    return [*notes, *[Note(NoteCode.MATCHED_BY_IDS)] * run.by_ids]
 
 
 def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[0]) -> list[Note]:

@@ -62,6 +62,7 @@ class NoteCode(StrEnum):
     EMPTY_ANSWERS = "empty_answers", Level.WARNING
     SAME_ANSWER = "same_answer", Level.WARNING
     RETRIEVAL_UNMEASURED = "retrieval_unmeasured", Level.WARNING
+    MATCHED_BY_IDS = "matched_by_ids", Level.WARNING
     OTHER_PROFILE = "other_profile"
     UNITS = "units"
     COLUMNS = "columns"

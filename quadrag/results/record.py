@@ -41,6 +41,7 @@ class RunRecord:
     # Why it could not finish: ``code`` (``budget``, ``judge_dead``) and ``params``, as `NoteCode.STOPPED` has them.
     stopped: dict[str, Any] | None = None
     log: bool = False  # whether its answers are a harness's log, of quadrag's own prompts and of what a model replied
+    by_ids: bool = False  # whether a file's answers were matched by ids alone, which other data may have as well
     coverage: Share | None = None  # how many questions were asked, or a file answers; None where all
     source: str = "unknown"  # where the questions come from, and the corpus where it is from elsewhere, in words
     provenance: str = Provenance.UNVERIFIED.value  # whose they are together, as `quadrag.provenance` names it

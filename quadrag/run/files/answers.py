@@ -135,9 +135,7 @@ def _read_line(where: str, row: Mapping[str, Any], question: Question) -> Answer
         raise QuadragError(f"{where}: state is {state!r}; expected one of {', '.join(_STATES)}")
     if type(sample) is not int or sample < 0:
         raise QuadragError(f"{where}: sample is {sample!r}; expected a whole number from 0")
-    # What was asked may hold the question's text or, of a conversation, be a part of it.
-    asked = [text for name in ("query", "question") if isinstance(text := row.get(name), str) and text]
-    if any(question.query not in text and text not in question.query for text in asked):
+    if any(question.query not in text and text not in question.query for text in texts_asked(row)):
         raise QuadragError(
             f"{where} answers another question than {question.split} {question.id} of these data "
             f"({question.query[:40]!r}); expected the --data-dir of the answers, and ids of `quadrag questions`"
@@ -149,6 +147,11 @@ def _read_line(where: str, row: Mapping[str, Any], question: Question) -> Answer
         raise QuadragError(f"{where}: {error}, or null for a failed call") from None
     usage = usage if isinstance(usage, dict) else None
     return Answer(question.benchmark, *question.key, sample, *answer, finish, usage)
+
+
+def texts_asked(row: Mapping[str, Any]) -> list[str]:
+    """Return what a line says was asked: the question's text, something that holds it or, of a conversation, a part."""
+    return [text for name in ("query", "question") if isinstance(text := row.get(name), str) and text]
 
 
 def read_passages(where: str, row: Mapping[str, Any]) -> tuple[Passage, ...]:

@@ -4,12 +4,14 @@ What forms such a file may have is said by `answers.py`.
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Benchmark, load
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, one_line
+from quadrag.progress import remark
 from quadrag.results.record import NAME, RunRecord, is_as_written, read_run
 from quadrag.spec import UNKNOWN, RunSpec
 from quadrag.systems.own import take_served
@@ -17,9 +19,10 @@ from quadrag.systems.system import Assignment, Generated, OnProgress, Passages, 
 
 from ..finished import digest_each, read_asked
 from ..folder import is_empty
-from .answers import lines, read, read_head, read_passages
+from .answers import lines, read, read_head, read_passages, texts_asked
 from .logs import LOG, find_maker
 
+_COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
 _SAME = ("benchmark", "config", "split", "data_dir", "options", "prompts")  # parts of the specs of the same scores
 
 
@@ -37,9 +40,14 @@ class AnswersFile(System):
         self._retriever = read_head(path).get("retriever")  # as a log says it
         unsaid = spec.retriever == UNKNOWN or not (benchmark.corpus or benchmark.options)
         searches = unsaid and benchmark.default_context is None
-        self.finds_passages = searches and any(read_passages(*line) for line in self._rows)
+        given = any(read_passages(*line) for line in self._rows)
+        self.finds_passages = searches and given
         self.parameters = {"contract": "file"} if self.finds_passages else {}
-        self._generated = Generated([])
+        unread = {name: None for _, row in self._rows for name, value in row.items() if isinstance(value, list)}
+        if unread and not given and benchmark.default_context is None:
+            shown = one_line(", ".join(map(repr, unread)), 60)
+            remark(f"not read of {path}: {shown}; what was found belongs under 'passages'")
+        self._generated, self._checked = Generated([]), False
 
     @property
     def name(self) -> str:
@@ -59,7 +67,7 @@ class AnswersFile(System):
             raise QuadragError(f"{self._path} answers none of {len(questions)} questions; expected an answer a line")
         splits = {split for _, split, _ in answered}
         chosen = [question for question in questions if question.key in answered]
-        _check_asked(self._path, chosen)
+        self._checked = _check_asked(self._path, chosen)
         return chosen, sum(question.split in splits for question in questions)
 
     def note(self, record: RunRecord) -> None:
@@ -69,6 +77,9 @@ class AnswersFile(System):
             record.spec = record.spec.changed(retriever=self._retriever)
         if (maker := find_maker(self._path)) and (prompts := maker.settings.get("prompts")):
             record.given = [Path(str(prompts)).name]
+        record.by_ids = not self._checked and all(
+            _COUNTED.fullmatch(str(row["id"])) and not texts_asked(row) for _, row in self._rows
+        )
 
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
@@ -79,14 +90,14 @@ class AnswersFile(System):
         return generated
 
 
-def _check_asked(path: Path, questions: Questions) -> None:
-    """Refuse answers of a run of ours to questions of other data that have the same ids."""
+def _check_asked(path: Path, questions: Questions) -> bool:
+    """Refuse answers of a run of ours to questions of other data that have the same ids; whether it is one of ours."""
     try:
         made = read_run(path.parent)
     except QuadragError:  # it is not a run's folder, and need be none
-        return
+        return False
     if not is_as_written(path.parent, made, path.name):
-        return
+        return False
     before, now = read_asked(path.parent, made), digest_each(questions)
     shared = before.keys() & now.keys()
     if shared and all(before[key].sha256 != now[key] for key in shared):
@@ -94,6 +105,7 @@ def _check_asked(path: Path, questions: Questions) -> None:
         raise QuadragError(
             f"{path} answers other questions than these data have under its ids; expected those of its run: {there}"
         )
+    return bool(shared)
 
 
 def name_system(path: Path) -> str:

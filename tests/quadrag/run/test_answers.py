@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
+import quadrag
 from quadrag.benchmark import load
 from quadrag.errors import QuadragError
 from quadrag.records import Question
@@ -202,3 +203,16 @@ def test_a_runs_answers_are_held_against_its_own_questions(cli, tmp_path):
     (tmp_path / "other" / "en_refine.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ran = cli("score", "run/answers.jsonl", "--data-dir", tmp_path / "other")
     assert ran.code == 2 and "--data-dir sample" in ran.err and len(ran.err.splitlines()) == 1, ran.err
+
+
+def test_answers_matched_by_ids_alone_and_columns_that_are_not_read_are_told(cli, tmp_path):
+    for benchmark, config, warned in (("rgb", REJECTION[0], True), ("crud_rag", "qa_1doc", False)):
+        asked = quadrag.questions(benchmark, config, data_dir="sample")
+        for given in ({}, {"question": True}):
+            rows = [{"id": one.id, "answer": "x", "contexts": ["p"]} for one in asked]
+            rows = [row | ({"question": one.query} if given else {}) for row, one in zip(rows, asked, strict=True)]
+            (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+            named = ("--benchmark", benchmark, "--config", config, "--data-dir", "sample")
+            ran = cli("score", tmp_path / "mine.jsonl", *named)
+            assert ("Matched by ids alone" in ran.out) == (warned and not given), (ran.out, ran.err)
+            assert ("'contexts'; what was found belongs under 'passages'" in ran.err) == (benchmark == "crud_rag")
