@@ -27,6 +27,7 @@ _LONGEST_WAIT = 600.0  # seconds; a server that asks for longer is as good as re
 # Seconds without any answer after which a call that finds no server is not tried again: else a server that dies in
 # mid-run costs every call left its whole backoff.
 _GONE_AFTER = 30.0
+_FIRST_TRIES = 2  # of a call without a connection, before it counts as lost where nothing was answered yet
 _IN_TIME = 0.75  # of the time limit
 _LOOK = 0.02  # seconds between two looks at a budget, which other clients may share
 _PROGRESS_EVERY = 0.1  # seconds
@@ -108,7 +109,7 @@ class Batch:
             await self._server.close()
 
     async def _call(self, messages: Messages, sample: int) -> Outcome:
-        failed, stalled, seen = 0, 0, self._server.answers
+        failed, stalled, seen, noted = 0, 0, self._server.answers, False
         while True:
             async with self._pace:
                 result = await self._ask_plainly(messages, sample)
@@ -121,8 +122,9 @@ class Batch:
             silent = self._server.answers and time.monotonic() - self._server.answered_at > _GONE_AFTER
             lost = stalled > self._server.transport.stalls or (silent and not result.connected)
             final = failed > self._client.policy.retries or lost or not _may_pass(result)
-            if final or result.stalled:
+            if result.stalled or (not noted and (final or (result.status is None and failed > _FIRST_TRIES))):
                 self._raise_if_dead(result)
+                noted = True
             if final:
                 self._spent["calls"] += 1
                 return Failure(result.reason, result.detail)
