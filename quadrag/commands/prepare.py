@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag import catalogue
-    from quadrag.data.prepare import prepare
+    from quadrag.data.prepare import find_source, prepare
     from quadrag.provenance import shorten
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
@@ -36,6 +36,8 @@ def run(arguments: argparse.Namespace) -> None:
         write(f"{name}: {', '.join(f'{split} {count}' for split, count in rows.items())}")
     for name, files in done.lacking.items():
         write(f"{name}: {'built without' if name in done.built else 'not built, it lacks'} {shorten(files)}")
+        if name not in done.built and (before := find_source(benchmark, name)):
+            write(f"  its bare name still loads what was prepared before, from: {before.text}")
     write("metrics: " + ", ".join(done.metrics))
     name, rows = next(iter(done.built.items()))
     write(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")')

@@ -92,10 +92,13 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.run_tables import tabulate_without
     from quadrag.reporting.tables import tabulate
+    from quadrag.results.note import Note, NoteCode
     from quadrag.results.run import own_profile
 
     results = [result for _, parts in runs for result in parts]
-    profiles, labels = options.profiles(arguments, own_profile(results)), arguments.labels
+    own, labels = own_profile(results), arguments.labels
+    profiles = options.profiles(arguments, own)
+    mixed = [Note(NoteCode.PROFILES_MIXED)] if len(runs) > 1 and not (own or arguments.profile) else []
     if arguments.json:
         if len(runs) > 1 or arguments.without:
             told = "name one without --without; quadrag.compare in Python has differences"
@@ -108,8 +111,10 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
         tables = [tabulate_without(result, findings, profiles[0]) for result in results]
     else:
         tables = tabulate(runs, profiles, labels, arguments.verbose)
+        tables[0].notes[:0] = mixed
     if arguments.html:  # before anything is printed: whoever reads may close the pipe
         page = tabulate(runs, profiles, labels, page=True) if findings is None else tables
+        page[0].notes[:0] = mixed if findings is None else []
         write_page(Path(arguments.html), runs, page, labels, profiles[0])
     print_tables(arguments, tables, verbose=arguments.verbose)
     if arguments.html:

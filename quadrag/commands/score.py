@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from quadrag.errors import QuadragError
+from quadrag.progress import say
 
 from .shared import options, session
 
@@ -42,19 +43,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.reporting.comparison import refuse_same
-    from quadrag.run.files.logs import list_logs
+    from quadrag.run.files.score import sift_logs
 
     refuse_same(arguments.answers)
-    named = [file for path in map(Path, arguments.answers) for file in (list_logs(path) if path.is_dir() else [path])]
-    if len(named) > 1 and "ratings" in dict(arguments.option):
+    files, broken = sift_logs([*map(Path, arguments.answers)], arguments.benchmark, arguments.config)
+    if len(files) > 1 and "ratings" in dict(arguments.option):
         raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
-    files = [*dict.fromkeys(named)]
     with session.results_alone(arguments.json) as stdout:
         if estimate := session.start_estimate(arguments):
             _score_files(arguments, files, None, None, estimate)
             session.print_estimate(arguments, estimate, stdout)
-            return 0
-        return _score(arguments, files, stdout)
+            code = 0
+        else:
+            code = _score(arguments, files, stdout)
+    for line in broken:
+        say(f"left out, {line}")
+    return 2 if broken else code
 
 
 def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]) -> int:

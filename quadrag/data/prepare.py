@@ -106,26 +106,40 @@ def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
     return counts
 
 
+def find_source(benchmark: str, config: str) -> Source | None:
+    """Say what the config's bare name loads: where the files of the newest build came from; None without one."""
+    builds = _list_builds(benchmark, config)
+    return max(builds, key=itemgetter(0, 1))[2] if builds else None
+
+
 def find_prepared(benchmark: str, config: str, split: str | None = None) -> tuple[Path, Source, dict[str, int]] | None:
     """Find what `prepare` built last for a config from real files, by this very script: its folder, source and rows.
 
     The bundled sample does not count: a run that names no data means the benchmark.
     """
+    script = files.identify(benchmark, {})
+    builds = [
+        (moment, folder, source, rows)
+        for moment, folder, source, rows, made_by in _list_builds(benchmark, config)
+        if made_by == script and source.provenance is not Provenance.SAMPLE and (split is None or split in rows)
+    ]
+    return max(builds, key=itemgetter(0, 1))[1:] if builds else None
+
+
+def _list_builds(benchmark: str, config: str) -> list[tuple[float, Path, Source, dict[str, int], str]]:
+    """List what `prepare` built for a config: when, where, from which files, its rows, by which script."""
     import datasets
 
     version = str(catalogue.config(benchmark, config).version)
-    home = Path(datasets.config.HF_DATASETS_CACHE) / benchmark / config / version
-    script, builds = files.identify(benchmark, {}), []
-    for path in home.glob(f"*/{RECORD}"):
+    builds = []
+    for path in (Path(datasets.config.HF_DATASETS_CACHE) / benchmark / config / version).glob(f"*/{RECORD}"):
         try:
             made = parse_json(path.read_bytes(), path)
             source = Source(**{**made["source"], "provenance": Provenance(made["source"]["provenance"])})
-            this = made["script"] == script and source.provenance is not Provenance.SAMPLE
-            if this and (split is None or split in made["rows"]):
-                builds.append((path.stat().st_mtime, path.parent, source, made["rows"]))
+            builds.append((path.stat().st_mtime, path.parent, source, dict(made["rows"]), made["script"]))
         except (OSError, QuadragError, KeyError, TypeError, ValueError):
             raise QuadragError(f"{path} is damaged; remove {path.parent} and run `quadrag prepare` again") from None
-    return max(builds, key=itemgetter(0, 1))[1:] if builds else None
+    return builds
 
 
 def _generate(builder: Any, folder: Path) -> None:

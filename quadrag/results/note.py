@@ -103,6 +103,7 @@ class NoteCode(StrEnum):
     KEPT = "kept", Level.WARNING
     """What is kept of an earlier run and was not asked again."""
     # Of a comparison.
+    PROFILES_MIXED = "profiles_mixed", Level.WARNING
     VERDICT = "verdict", Level.HEADLINE
     """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
     SAME_ANSWERS = "same_answers", Level.WARNING

@@ -266,9 +266,15 @@ def recipes_of_table(name: str | None) -> list[str]:
 def plan_table(recipes: Sequence[str], partial: Partial, trust: Trust | None = None) -> dict[str, list[RunSpec]]:
     """Make the specs of several recipes, by their names; a setting is replaced in those alone that have it."""
     settings, llm = partial.get("retrieval") or {}, (partial.get("system") or {}).get("llm")
-    models = {read_recipe(name)[1].get("system", {}).get("model") for name in recipes}
+    said = [read_recipe(name)[1] for name in recipes]
+    models = {recipe.get("system", {}).get("model") for recipe in said}
     if len(models) > 1 and llm and ("#" in llm or not is_address(llm)):
         raise QuadragError(f"the recipes ask {len(models)} models, --llm {llm} names one; name one --recipe of them")
+    for setting in set(settings).intersection(_REPLACEABLE):
+        values = {recipe["retrieval"][setting] for recipe in said if setting in recipe.get("retrieval", {})}
+        if len(values) > 1:
+            fixed = ", ".join(sorted(values))
+            raise QuadragError(f"--{setting} replaces one, and the recipes of this table have {fixed}; name one recipe")
 
     def fit(recipe: Partial) -> dict[str, Any]:
         own = recipe.get("retrieval", {})

@@ -16,7 +16,7 @@ from quadrag.loading import Corpus
 from quadrag.passages import read_passages
 from quadrag.progress import Progress
 from quadrag.prompts import Prompts
-from quadrag.reading import Unreadable
+from quadrag.reading import Unreadable, parse_json
 from quadrag.records import Key, Passage, Question, jsonl_text, read_jsonl
 from quadrag.spec import RunSpec
 
@@ -44,12 +44,21 @@ def find_context(
 
 
 def _read_partial(partial: Path) -> dict[Key, tuple[Passage, ...]]:
-    """Read what a run found before it was cut short, and cut off a last line that is not whole."""
-    if not partial.is_file():
-        return {}
-    whole, end, _ = partial.read_bytes().rpartition(b"\n")
-    os.truncate(partial, len(whole + end))
-    return dict(_read_row(row) for _, row in read_jsonl(partial))
+    """Read what a run found before it was cut short, and cut the file off at the first line that is not whole."""
+    found: dict[Key, tuple[Passage, ...]] = {}
+    kept = 0
+    for line in partial.read_bytes().splitlines(keepends=True) if partial.is_file() else ():
+        try:
+            key, passages = _read_row(parse_json(line, partial))
+        except (QuadragError, KeyError, TypeError, Unreadable):
+            break
+        if not line.endswith(b"\n"):
+            break
+        found[key] = passages
+        kept += len(line)
+    if partial.is_file():
+        os.truncate(partial, kept)
+    return found
 
 
 def retrieve(

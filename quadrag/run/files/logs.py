@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from quadrag.chat.reply import ReadAnswer, read_answer
 from quadrag.errors import QuadragError, one_line, tell_extra
-from quadrag.progress import remark
 from quadrag.reading import parse_json
 
 _PLACE = ("id", "config", "split")
@@ -30,23 +29,14 @@ class Maker(NamedTuple):
 
 
 def list_logs(folder: Path) -> list[Path]:
-    """Return the logs that lie in a folder, or below it; of a task that lm-eval logged again the last one.
-
-    Raises:
-        QuadragError: there are none.
-    """
-    tasks: dict[Any, Path] = {}
-    for path in sorted([*folder.rglob("samples_quadrag_*.jsonl"), *folder.rglob("*.eval")]):
-        task = (path.parent, match[1]) if (match := LOG.fullmatch(path.name)) else path
-        if task in tasks:
-            remark(f"left out, its model was asked the same again: {tasks[task]}")
-        tasks[task] = path
-    if not tasks:
+    """Return the logs that lie in a folder, or below it; QuadragError where there are none."""
+    logs = sorted([*folder.rglob("samples_quadrag_*.jsonl"), *folder.rglob("*.eval")])
+    if not logs:
         raise QuadragError(
             f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, which "
             "--log_samples writes, or *.eval); expected one, or a file of answers"
         )
-    return [*tasks.values()]
+    return logs
 
 
 def find_maker(path: Path) -> Maker | None:

@@ -6,6 +6,7 @@ What forms such a file may have is said by `answers.py`.
 import os
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from quadrag.systems.system import Assignment, Generated, OnProgress, Passages, 
 from ..finished import digest_each, read_asked
 from ..folder import is_empty
 from .answers import lines, read, read_head, read_passages, texts_asked
-from .logs import LOG, find_maker
+from .logs import LOG, find_maker, list_logs
 
 _COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
 _SAME = ("benchmark", "config", "split", "data_dir", "options", "prompts")  # parts of the specs of the same scores
@@ -134,3 +135,49 @@ def refuse_full(out: Path, spec: RunSpec, file: Path) -> None:
             return
     if out.exists() and not (out.is_dir() and is_empty(out)):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
+
+
+def sift_logs(
+    named: Sequence[Path], benchmark: str | None = None, config: str | None = None
+) -> tuple[list[Path], list[str]]:
+    """List the files that are named, and of folders the logs: one that cannot be read does not keep others from scores.
+
+    Of a folder's logs those of the benchmark and the config that are named count; of a task that a model of one folder
+    was asked again, the last one.
+
+    Returns:
+        The files that can be scored, and of each log that cannot be, why.
+
+    Raises:
+        QuadragError: there is nothing to score.
+    """
+    wanted = {name: value for name, value in (("benchmark", benchmark), ("config", config)) if value}
+    listed = {path: list_logs(path) if path.is_dir() else [] for path in named}
+    refused: dict[Path, QuadragError] = {}
+    made: list[tuple[str, Path, set[tuple[Any, ...]]]] = []
+    for path in dict.fromkeys(log for logs in listed.values() for log in logs):
+        try:
+            head, maker = read_head(path), find_maker(path)
+            if any(head.get(name, value) != value for name, value in wanted.items()):
+                continue
+            place = (path.absolute().parent, maker and maker.model)
+            tasks = {
+                (*place, *(str(row.get(part)) for part in ("benchmark", "config", "split"))) for _, row in lines(path)
+            }
+            if not tasks:
+                raise QuadragError(f"{path} holds no samples; expected a log of a whole run")
+            made.append((maker.time if maker else "", path, tasks))
+        except QuadragError as error:
+            refused[path] = error
+    last = {task: path for _, path, tasks in sorted(made, key=itemgetter(0, 1)) for task in tasks}
+    again = [path for _, path, tasks in made if any(last[task] != path for task in tasks)]
+    for path in again:
+        remark(f"left out, its model was asked the same again: {path}")
+    kept = {path for _, path, _ in made}.difference(again)
+    found = [log for path, logs in listed.items() for log in logs or [path]]
+    files = [path for path in dict.fromkeys(found) if path in kept or path in listed]
+    if not files and refused:
+        raise next(iter(refused.values()))
+    if not files:
+        raise QuadragError(f"no log there is of {' '.join(wanted.values())}; name another config, or none")
+    return files, [*map(str, refused.values())]

@@ -12,6 +12,7 @@ import quadrag
 from quadrag.data.files import sample_dir
 from quadrag.records import write_jsonl
 from quadrag.results.record import read_run
+from quadrag.run.files import logs, score
 from quadrag.run.files.answers import lines
 from quadrag.run.files.logs import read_inspect_log
 
@@ -120,6 +121,27 @@ def test_logs_of_two_models_are_compared_and_of_one_asked_again_two_systems(cli)
     again = cli("score", "out/m", *SAMPLE, "--out", "twice")
     assert again.code == 0 and "00-00-00.1" in again.err and len(made("twice")) == len(TASKS), "the last one counts"
     assert quadrag.result("twice/rgb_noise_robustness_en")["accuracy"].value > 0
+
+
+def test_of_a_folder_broken_logs_are_left_out_and_a_config_chooses_among_the_others(cli, monkeypatch):
+    for at, task in enumerate(TASKS[1:]):
+        rgb_log("out/m", *task, time=f"2026-01-01T00-00-00.{1 + at}")
+    cut = rgb_log("out/n", *TASKS[0])
+    cut.write_text(cut.read_text("utf-8")[:-9], "utf-8")
+    ran = cli("score", "out", *SAMPLE, "--out", "scores")
+    assert ran.code == 2 and f"left out, {cut}" in ran.err and len(made("scores")) == 2, ran.err
+    assert cli("score", "out", *SAMPLE, "--config", TASKS[2][0], "--out", "one").code == 0
+    assert [run.config for run in made("one").values()] == [TASKS[2][0]]
+    for name in ("a", "b"):  # as Inspect names them, whose own library is not needed here
+        Path(f"evals/{name}.eval").parent.mkdir(exist_ok=True)
+        Path(f"evals/{name}.eval").touch()
+    place = {"benchmark": "rgb", "config": TASKS[2][0], "split": "test"}
+    monkeypatch.setattr(logs, "read_inspect_log", lambda path: iter([{**place, "id": "0", "answer": path.stem}]))
+    times = {"a": "2026-01-02T00:00:00Z", "b": "2026-01-01T00:00:00Z"}
+    for module in (logs, score):
+        monkeypatch.setattr(module, "find_maker", lambda path: logs.Maker("m", times[path.stem], {}))
+    ran = cli("score", "evals", *SAMPLE, "--out", "last")
+    assert ran.code == 0 and "asked the same again: evals/b.eval" in ran.err and list(made("last")) == ["."], ran.err
 
 
 def test_logs_of_several_benchmarks_each_on_the_data_that_are_theirs(cli):
