@@ -76,7 +76,8 @@ def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
     Raises QuadragError for ids without a label, and answers other than people saw.
     """
     shown = {item.id: {"question": item.question, "answer": item.answer} for item in labels.items}
-    lines = list_lines(read_sheet(path, "id", "verdict"), shown)
+    nonblank = {name: {column: text for column, text in texts.items() if text.strip()} for name, texts in shown.items()}
+    lines = list_lines(read_sheet(path, "id", "verdict"), nonblank)
     texts = {name: line.row["verdict"].strip() for name, line in lines.items()}
     read = {text: labels.graded.read(text) for text in texts.values()}
     if labels.graded.metric and not labels.pairs:

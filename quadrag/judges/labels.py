@@ -216,7 +216,7 @@ def list_lines(sheet: Sheet, shown: Mapping[str, Mapping[str, str]] | None = Non
             )
         for column, text in shown[name].items() if shown else ():
             cell = line.row.get(column, "")
-            if cell.strip() and text.strip() and cell.split() != text.split():
+            if cell.strip() and cell.split() != text.split():
                 raise QuadragError(
                     f"{line.place}: the {column} of {name!r} is {cell[:_SHOWN]!r}, people saw {text[:_SHOWN]!r}; "
                     "expected files of the same data in the same language"
