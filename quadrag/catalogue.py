@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from quadrag.errors import QuadragError, one_line, pick
 from quadrag.paths import room
-from quadrag.progress import say
+from quadrag.printing import say
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from quadrag import __version__, commands
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import QuadragError
-from quadrag.progress import say
+from quadrag.printing import say
 
 
 def main(argv: Sequence[str] | None = None) -> int:

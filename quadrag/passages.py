@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from quadrag.errors import one_line
-from quadrag.reading import Unreadable, name_kind, plain
+from quadrag.errors import Unreadable, name_kind, one_line, plain
 from quadrag.records import Passage
 
 UNNAMED = "rag/"  # how a passage is called that has no id, before its rank

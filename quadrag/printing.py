@@ -1,14 +1,18 @@
 """What is printed: every text goes out by `write`, which raises at nothing that a text holds or a stream lacks."""
 
+from __future__ import annotations
+
 import codecs
 import contextlib
 import os
 import re
 import sys
-from typing import IO, Any, TypeVar, cast
+import time
+from typing import IO, Any
+
+from quadrag.errors import clean, one_line
 
 GLANCE = 160  # characters of a long text that a person is shown first
-_Value = TypeVar("_Value")
 _ALIKE = str.maketrans("─–−×…", "---x.")  # where an encoding lacks signs, lines stay lines, and ranges ranges
 _WIDE = "\u2e80-\uffef"  # Chinese and its marks: two columns wide, with no blanks to break at
 # A word or a wide sign, with the marks that may not begin a line, or end it; `p < 0.05` stays together.
@@ -45,15 +49,6 @@ def is_terminal(stream: Any) -> bool:
     return not getattr(stream, "closed", False) and getattr(stream, "isatty", bool)()
 
 
-def clean(value: _Value) -> _Value:
-    """Return a text, or the texts of lists and mappings, as UTF-8 can hold it: half of a surrogate pair is U+FFFD."""
-    if isinstance(value, str):
-        return cast(_Value, value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-    if isinstance(value, list):
-        return cast(_Value, [clean(part) for part in value])
-    return cast(_Value, {name: clean(part) for name, part in value.items()}) if isinstance(value, dict) else value
-
-
 def wrap(text: str, width: int) -> list[str]:
     """Break a text into lines of so many columns at most; a wider word stays whole."""
     lines: list[str] = []
@@ -64,3 +59,50 @@ def wrap(text: str, width: int) -> list[str]:
         else:
             lines.append(piece.lstrip())
     return lines
+
+
+_LOG_EVERY = 10.0  # seconds
+
+
+class Progress:
+    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._label, self._total = label, total
+        self._bar: Any = None
+        self._next = time.monotonic() + _LOG_EVERY
+
+    def __enter__(self) -> Progress:
+        notebook = type(sys.stderr).__module__.startswith("ipykernel")
+        if notebook or is_terminal(sys.stderr):
+            from tqdm import tqdm
+
+            wait = 2 if notebook else 0  # seconds: what a notebook was sent once stays in its file
+            self._bar = tqdm(total=self._total, desc=self._label, leave=False, dynamic_ncols=True, delay=wait)
+        return self
+
+    def update(self, done: int, total: int | None = None) -> None:
+        """Show that `done` steps are done, of `total` where it differs from the total at first."""
+        total = total or self._total
+        if self._bar is not None:
+            self._bar.total = total
+            self._bar.update(min(done, total) - self._bar.n)
+        elif time.monotonic() >= self._next:
+            remark(f"{self._label}: {min(done, total)} of {total}")
+            self._next = time.monotonic() + _LOG_EVERY
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def say(what: str) -> None:
+    """Say on stderr, as one line, what a user should know beside what was asked for."""
+    line = one_line(what)
+    # Of a very long one, as with a hostile id in it, the middle is left out.
+    write(f"quadrag: {line if len(line) <= 650 else f'{line[:400]} … {line[-240:]}'}", file=sys.stderr)
+
+
+def remark(*lines: str) -> None:
+    """Print lines on stderr."""
+    write(*lines, file=sys.stderr)

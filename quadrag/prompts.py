@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError, parse_yaml, unknown_name
 from quadrag.metrics._shared.slots import escape
-from quadrag.reading import parse_yaml
 from quadrag.records import dumps
 
 Prompts = Mapping[str, Mapping[str, str]]

@@ -5,14 +5,16 @@ A file is written beside its place and then moved there, so a reader never sees 
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from glob import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from quadrag.errors import QuadragError
-from quadrag.printing import clean
-from quadrag.reading import not_utf8, parse_json
+from quadrag.errors import QuadragError, clean, not_utf8, parse_json
 
 Key = tuple[str, str, str]  # config, split, id
 
@@ -128,3 +130,30 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a JSON Lines file") from None
     except UnicodeDecodeError:
         raise not_utf8(path, "JSON Lines") from None
+
+
+_LOCK = "lock"  # held as long as the process lives
+
+
+@contextmanager
+def scratch(place: Path) -> Iterator[Path]:
+    """Yield a path for a file or folder that is to be moved to `place`; nothing stands there yet.
+
+    What killed processes left for the same place is removed, and at the end what was not moved.
+    """
+    from filelock import FileLock
+
+    place.parent.mkdir(parents=True, exist_ok=True)
+    sweep(place)
+    beside = TemporaryDirectory(prefix=f".{place.name}.", suffix=".part", dir=place.parent, ignore_cleanup_errors=True)
+    with beside as folder, FileLock(Path(folder, _LOCK)):
+        yield Path(folder, place.name)
+
+
+def sweep(place: Path) -> None:
+    """Remove what killed processes left beside a place."""
+    from filelock import FileLock, Timeout
+
+    for part in place.parent.glob(f".{escape(place.name)}.*.part"):
+        with suppress(Timeout, OSError), FileLock(part / _LOCK, timeout=0):
+            shutil.rmtree(part, ignore_errors=True)

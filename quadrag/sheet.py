@@ -14,8 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from quadrag.errors import QuadragError
-from quadrag.reading import not_utf8
+from quadrag.errors import QuadragError, not_utf8
 from quadrag.records import dumps, read_jsonl, write_text
 
 # What a spreadsheet would carry out, also behind apostrophes; one more is put before it, and taken off again.

@@ -14,12 +14,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from quadrag.benchmark import load
+from quadrag.chat.keys import hide_user, shown_url
 from quadrag.chat.policy import MOST_FAILED as MOST_FAILED
 from quadrag.chat.policy import CallPolicy as CallPolicy
-from quadrag.chat.spec import hide_user, shown_url
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, parse_yaml
 from quadrag.parts import KINDS, SETTINGS, Conditions, Count, Number, Part, Retrieval, RetrieverSpec, Text
-from quadrag.reading import parse_yaml
 
 EXTRACTIVE = "extractive"
 CHALLENGE = "challenge:"

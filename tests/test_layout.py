@@ -47,7 +47,7 @@ def test_imports_run_down_and_in_no_circle(package: Path) -> None:
     ("file", "planted"),
     [
         ("stats/means.py", "from quadrag.chat import ledger"),
-        ("results/score.py", "def late():\n    import quadrag.run.run"),
+        ("results/run.py", "def late():\n    import quadrag.run.run"),
         ("run/run.py", "from quadrag.reporting import table"),
         ("commands/demo.py", "from quadrag.baselines.rgb import benchmark"),
         ("baselines/rgb/benchmark.py", "import quadrag.baselines.crag.benchmark"),

@@ -177,7 +177,7 @@ def weights(cache: Path) -> None:
     from tiny_models import make_encoder, make_reranker
 
     from quadrag.retrieval.encoder import PRESETS
-    from quadrag.retrieval.rerank import Reranker
+    from quadrag.retrieval.hybrid import Reranker
 
     letters = "体育局发放了什么？abcdefghijklmnopqrstuvwxyz "
     encoder = make_encoder(cache.parent / "encoder", letters, positions=512)

@@ -33,7 +33,7 @@ def _graph(path: Any) -> str:
 
 
 def _tokenizer(name: Any) -> str:
-    from quadrag.retrieval.tokens import load_tokenizer
+    from quadrag.retrieval.chunk import load_tokenizer
 
     return _identify(name, load_tokenizer(str(name)).to_str())
 
@@ -186,7 +186,7 @@ class Trimmer:
 
     def __init__(self, name: str) -> None:
         """Load the tokenizer."""
-        from quadrag.retrieval.tokens import load_tokenizer
+        from quadrag.retrieval.chunk import load_tokenizer
 
         self.name_or_path = name
         self._tokenizer = load_tokenizer(name)

@@ -14,16 +14,16 @@ from typing import Any
 
 from quadrag import __version__, catalogue, parallel
 from quadrag.benchmark import OptionSpec
-from quadrag.chat.prices import BudgetReached
+from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import Failure, Reply
 from quadrag.data.builders import SAMPLE, fingerprint, open_builder, options_of, rows
 from quadrag.data.files import digest, sample_dir
 from quadrag.errors import NotReady, QuadragError
 from quadrag.paths import cache_dir
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 from quadrag.prompts import Prompts
 from quadrag.records import Key, Passage, Question, dumps
-from quadrag.retrieval.tokens import head
+from quadrag.retrieval.chunk import head
 from quadrag.spec import RunSpec
 
 _ENTITY_TOKENS = 512  # a reply that lists entities has at most

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from quadrag.metrics._shared.fold import fold
-from quadrag.reporting.cells import interval_cell
+from quadrag.reporting.names import interval_cell
 from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.table import Row, Table
 from quadrag.retrieval import webpage

@@ -13,11 +13,9 @@ from typing import Any
 from quadrag.benchmark import load
 from quadrag.paths import room
 from quadrag.provenance import Provenance
-from quadrag.reporting.cells import NOTHING, our_lines, printed_lines
-from quadrag.reporting.names import name_model
+from quadrag.reporting.names import NOTHING, name_model, our_lines, printed_lines
 from quadrag.reporting.notes import INTERVALS, note_ours, note_paper, note_validity
-from quadrag.reporting.published import read_table_beside
-from quadrag.reporting.replicas import find_row, place_lines
+from quadrag.reporting.published import find_row, place_lines, read_table_beside
 from quadrag.reporting.table import Cell, PaperTables, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError
-from quadrag.reading import parse_yaml
+from quadrag.errors import QuadragError, parse_yaml
 from quadrag.records import Question
 from quadrag.sheet import read_sheet
 

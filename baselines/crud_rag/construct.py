@@ -12,12 +12,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quadrag.construct.asking import ask, load_prompts, text_of
-from quadrag.construct.checks import find_verbatim, is_grounded, rejection_reason, stands_in
-from quadrag.construct.recipe import Item, Order, Recipe, Value
-from quadrag.construct.search import Corpus, reject_repeats
+from quadrag.construct.documents import Corpus, reject_repeats
+from quadrag.construct.recipe import (
+    Item,
+    Order,
+    Recipe,
+    Value,
+    ask,
+    find_verbatim,
+    is_grounded,
+    load_prompts,
+    rejection_reason,
+    stands_in,
+    text_of,
+)
 from quadrag.construct.steps import Rejected, Row, Step, Work
-from quadrag.reading import parse_json
+from quadrag.errors import parse_json
 from quadrag.records import write_text
 from quadrag.systems.extractive import sentences
 

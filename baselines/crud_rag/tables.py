@@ -8,11 +8,9 @@ from typing import Any
 
 from quadrag.benchmark import load
 from quadrag.metric_record import show_key
-from quadrag.reporting.cells import NOTHING, our_lines, printed_lines
-from quadrag.reporting.names import name_apart, name_model
+from quadrag.reporting.names import NOTHING, name_apart, name_model, our_lines, printed_lines
 from quadrag.reporting.notes import note_corpus, note_ours, note_paper
-from quadrag.reporting.published import Published, find_beside, read_table_beside
-from quadrag.reporting.replicas import find_row, place_lines
+from quadrag.reporting.published import Published, find_beside, find_row, place_lines, read_table_beside
 from quadrag.reporting.table import Cell, PaperTables, Row, Table
 from quadrag.results.record import RunRecord
 from quadrag.results.run import Run

@@ -14,13 +14,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.construct.asking import ask, load_prompts, text_of, texts_of
-from quadrag.construct.checks import find_verbatim, language_of, rejection_reason, stands_in
-from quadrag.construct.recipe import Item, Order, Recipe, Value
-from quadrag.construct.search import Corpus, reject_repeats
+from quadrag.construct.documents import Corpus, reject_repeats
+from quadrag.construct.recipe import (
+    Item,
+    Order,
+    Recipe,
+    Value,
+    ask,
+    find_verbatim,
+    language_of,
+    load_prompts,
+    rejection_reason,
+    stands_in,
+    text_of,
+    texts_of,
+)
 from quadrag.construct.steps import Rejected, Row, Step, Work, reject
-from quadrag.errors import QuadragError
-from quadrag.reading import parse_json, parse_yaml
+from quadrag.errors import QuadragError, parse_json, parse_yaml
 from quadrag.records import dumps, read_jsonl, write_jsonl, write_text
 
 SHOWN = 40  # documents that a model sees when it lays out topics

@@ -9,15 +9,12 @@ from pathlib import Path
 
 import yaml
 
-from quadrag.reporting.cells import count_line, our_lines, printed_lines, value_cell
-from quadrag.reporting.names import name_model
+from quadrag.reporting.names import count_line, name_model, our_lines, printed_lines, value_cell
 from quadrag.reporting.notes import INTERVALS, note_lower, note_ours, note_paper
-from quadrag.reporting.published import Published, read_table, read_table_beside
-from quadrag.reporting.replicas import find_row, place_lines
+from quadrag.reporting.published import Published, find_row, place_lines, read_table, read_table_beside
 from quadrag.reporting.table import Cell, PaperTables, Row, Table
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Run
-from quadrag.results.score import ALL, Score
+from quadrag.results.run import ALL, Run, Score
 
 IN_MATRIX = ("acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr")  # the main one first
 _LABELS = yaml.safe_load(Path(__file__).with_name("labels.yaml").read_text(encoding="utf-8"))

@@ -13,10 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.construct.asking import ask, load_prompts
-from quadrag.construct.checks import find_verbatim, rejection_reason, stands_in
-from quadrag.construct.recipe import Item, Order, Recipe, Value
-from quadrag.construct.search import Corpus, reject_repeats
+from quadrag.construct.documents import Corpus, reject_repeats
+from quadrag.construct.recipe import (
+    Item,
+    Order,
+    Recipe,
+    Value,
+    ask,
+    find_verbatim,
+    load_prompts,
+    rejection_reason,
+    stands_in,
+)
 from quadrag.construct.steps import Rejected, Row, Step, Work, reject
 from quadrag.records import read_jsonl, write_jsonl
 

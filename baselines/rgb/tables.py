@@ -6,15 +6,12 @@ from typing import Any
 
 from quadrag.benchmark import NO_JUDGE
 from quadrag.errors import QuadragError
-from quadrag.reporting.cells import our_lines, printed_lines
-from quadrag.reporting.names import name_model
+from quadrag.reporting.names import name_model, our_lines, printed_lines
 from quadrag.reporting.notes import note_ours, note_paper
-from quadrag.reporting.published import Published, read_table, read_table_beside
-from quadrag.reporting.replicas import find_row, place_lines
+from quadrag.reporting.published import Published, find_row, place_lines, read_table, read_table_beside
 from quadrag.reporting.table import Chart, PaperTables, Row, Table
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Run
-from quadrag.results.score import Score, Status, find_by_phrase
+from quadrag.results.run import Run, Score, Status, find_by_phrase
 from quadrag.spec import NONE
 
 NAME = "rgb"

@@ -23,7 +23,7 @@ from quadrag.reporting.questions import ItemFilter
 from quadrag.reporting.table import Table
 from quadrag.reporting.text import print_tables
 from quadrag.results import compare as results
-from quadrag.results.score import Place
+from quadrag.results.run import Place
 
 from .result import (
     ROWS,

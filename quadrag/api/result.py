@@ -10,13 +10,13 @@ from math import nan
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
-from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
+from quadrag.errors import QuadragError, UnknownScore, clean, one_line, unknown_name
 from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.metric_record import show_key
-from quadrag.printing import GLANCE, clean, write
-from quadrag.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
+from quadrag.printing import GLANCE, write
 from quadrag.reporting.facts import describe_kept
 from quadrag.reporting.messages import pick_notes, say, say_invalid, say_item, say_score, translate_table
+from quadrag.reporting.names import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.reporting.page.page import make_environment, write_page
 from quadrag.reporting.question_text import DisplayOptions, write_items
 from quadrag.reporting.questions import ItemFilter, RunReader
@@ -24,14 +24,13 @@ from quadrag.reporting.table import Table
 from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
-from quadrag.results import score as results
+from quadrag.results import run as results
 from quadrag.results.certificates import lay_beside
 from quadrag.results.items import FAILED, read_items
 from quadrag.results.note import Level, Note, NoteCode
-from quadrag.results.run import PROFILES, Run
-from quadrag.results.score import ScoreKey, Status
+from quadrag.results.run import PROFILES, Run, ScoreKey, Status
 from quadrag.results.selection import is_whole, pick_headlines, pool_rows
-from quadrag.run.finished import read_runs
+from quadrag.run.folder import read_runs
 
 PAGE = "report.html"  # of a run, in its folder
 ROWS = ("question", "metric")  # what a row of a table of pandas is of

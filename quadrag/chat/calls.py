@@ -15,10 +15,8 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from .completer import Calls, Messages
-from .faults import Fault, Refused, explain_dead, read_refusal
-from .http import Server
-from .reply import Failure, Outcome, Row
+from .http import Fault, Refused, Server, explain_dead, read_refusal
+from .reply import Calls, Failure, Messages, Outcome, Row
 
 if TYPE_CHECKING:
     from .client import ChatClient

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from .completer import Calls, Completer, Messages
-from .prices import Rate, longest_reply
-from .reply import Failure, Outcome, Reply, read_row
+from .client import Completer
+from .policy import Rate, longest_reply
+from .reply import Calls, Failure, Messages, Outcome, Reply, read_row
 
 RULE = "4.4 characters a token, 1 of Chinese, within 2% on English prompts together and 20% on Chinese"
 _LATIN = 4.4  # characters a token; of Chinese, Japanese and Korean each is one

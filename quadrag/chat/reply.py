@@ -4,16 +4,18 @@ Every answer passes `read_answer`, whoever gave it: a server, a function, a file
 its text or in a field of its own, is kept apart from the answer, so that no metric scores it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from quadrag.errors import Unreadable, name_kind, plain
 from quadrag.metrics._shared.tally import split_reasoning
-from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Passage
 
 from .keys import known_keys
 
+Messages = Sequence[Mapping[str, Any]]
+Calls = Mapping[bytes, tuple[Messages, int]]  # by their keys, each with the number of its sample
 Row = dict[str, Any]  # of the ledger
 # Kinds of replies, and calls without one, that the user may have asked for again.
 RETRIED = UNREADABLE, CUT, EMPTY, FAILED = "unreadable", "cut", "empty", "failed"

@@ -9,8 +9,7 @@ file to `quadrag report RUN --without FILE`.
 import argparse
 from collections import Counter
 
-from quadrag.printing import write
-from quadrag.progress import remark
+from quadrag.printing import remark, write
 
 from .shared import options
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.printing import write
-from quadrag.progress import say
+from quadrag.printing import say, write
 
 from .shared import options
 from .shared.session import add_judges, call_policy, print_tables, read_file

@@ -26,9 +26,8 @@ def run(arguments: argparse.Namespace) -> None:
     write("Made-up samples, answered without a model: the numbers measure nothing.")
     from quadrag.benchmark import known, load
     from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.run_tables import headline_cells
     from quadrag.reporting.table import Row, Table
-    from quadrag.reporting.tables import tabulate
+    from quadrag.reporting.tables import headline_cells, tabulate
     from quadrag.results.selection import pick_headlines
     from quadrag.run.sweep import run_demo
 

@@ -8,8 +8,7 @@ are not hosted again the card with the way to the data is written.
 import argparse
 from pathlib import Path
 
-from quadrag.printing import write
-from quadrag.progress import remark
+from quadrag.printing import remark, write
 
 from .shared import options
 

@@ -45,12 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.judges.classes import ERRORS
-    from quadrag.judges.corrected import tabulate_corrected
+    from quadrag.judges.classes import ERRORS, tabulate_corrected
     from quadrag.judges.labelled import list_judged, take_back
     from quadrag.metric_record import show_key
     from quadrag.reporting.questions import RunReader
-    from quadrag.run.finished import read_result
+    from quadrag.run.folder import read_result
 
     if sum(map(bool, (arguments.out, arguments.page, arguments.people))) != 1:
         raise QuadragError("expected one of --out, --page, --people")

@@ -11,8 +11,7 @@ import argparse
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.printing import write
-from quadrag.progress import remark
+from quadrag.printing import remark, write
 
 from .shared import options
 

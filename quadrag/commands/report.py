@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import GateFailed, QuadragError
-from quadrag.printing import write
-from quadrag.progress import say
+from quadrag.printing import say, write
 
 from .shared import options
 from .shared.session import print_json, print_tables, results_alone
@@ -48,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Show the runs, and hold them against what a pipeline asks."""
     from quadrag.reporting.comparison import refuse_same
     from quadrag.results.certificates import lay_beside, read_certificates
-    from quadrag.run.finished import read_runs
+    from quadrag.run.folder import read_runs
 
     least = dict(map(_read_least, arguments.fail_below))
     if arguments.fail_if and len(arguments.runs) == 1:
@@ -90,8 +89,7 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
     """Print the tables of the runs, and write the page."""
     from quadrag.audit import read_findings
     from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.run_tables import tabulate_without
-    from quadrag.reporting.tables import tabulate
+    from quadrag.reporting.tables import tabulate, tabulate_without
     from quadrag.results.note import Note, NoteCode
     from quadrag.results.run import own_profile
 

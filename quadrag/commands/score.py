@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from quadrag.errors import QuadragError
-from quadrag.progress import say
+from quadrag.printing import say
 
 from .shared import options, session
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.reporting.comparison import refuse_same
-    from quadrag.run.files.score import sift_logs
+    from quadrag.run.files.answers import sift_logs
 
     refuse_same(arguments.answers)
     files, broken = sift_logs([*map(Path, arguments.answers)], arguments.benchmark, arguments.config)
@@ -65,8 +65,8 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
     """Score files, and print and write what they came to: of those that can be compared the comparison."""
     from quadrag.reporting.tables import gather_systems, group_systems
     from quadrag.results.certificates import lay_beside
+    from quadrag.run.files.answers import name_files
     from quadrag.run.files.logs import find_maker
-    from quadrag.run.files.score import name_files
 
     logged = {maker.settings.get("profile") if (maker := find_maker(file)) else None for file in files}
     profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
@@ -84,7 +84,7 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.benchmark import load
-    from quadrag.run.files.score import AnswersFile, name_files, refuse_full
+    from quadrag.run.files.answers import AnswersFile, name_files, refuse_full
     from quadrag.run.models import open_models
     from quadrag.run.run import run
     from quadrag.scoring.judging import list_metrics

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting.question_text import DisplayOptions, write_changed, write_items
     from quadrag.reporting.questions import ItemFilter, RunReader, select_changed
-    from quadrag.run.finished import read_runs
+    from quadrag.run.folder import read_runs
 
     two = len(arguments.runs) == 2
     of_one, of_two = arguments.ident or arguments.wrong or arguments.unscored, arguments.worse or arguments.better

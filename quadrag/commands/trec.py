@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting import trec
-    from quadrag.run.finished import run_folders
+    from quadrag.run.folder import run_folders
 
     folders = [part for name in arguments.runs for part in run_folders(Path(name)) or [Path(name)]]
     written = [trec.write(folder, folder / "trec", arguments.data_dir) for folder in folders]

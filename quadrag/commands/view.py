@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.tables import tabulate
     from quadrag.results.certificates import lay_beside, read_certificates
-    from quadrag.run.finished import read_runs
+    from quadrag.run.folder import read_runs
 
     alone = len(arguments.runs) == 1
     page = Path(arguments.html or (Path(arguments.runs[0]) / "report.html" if alone else "compare.html"))

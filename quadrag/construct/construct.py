@@ -14,18 +14,65 @@ from pathlib import Path
 from typing import Any
 
 import quadrag
-from quadrag.data.download import sha256
-from quadrag.data.files import OWN_RECORD
-from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
+from quadrag.data.files import OWN_RECORD, sha256
+from quadrag.errors import QuadragError, parse_json
+from quadrag.hub.card import join_card, size_category
 from quadrag.records import dumps, write_text
+from quadrag.reporting.table import Cell, Table
+from quadrag.reporting.table import Row as TableRow
 
 from . import recipe as recipes
-from .documents import read_documents, reject_copies, reject_unfit
-from .personal import reject_personal_data
+from .documents import read_documents, reject_copies, reject_personal_data, reject_unfit
 from .recipe import Order, Recipe
 from .steps import Generator, Row, Step, run_steps
-from .summary import make_card
+
+RULES = "rules"  # in place of a model's name
+_REASONS = 5  # of a step, the most frequent ones
+
+
+def tabulate_steps(stages: Sequence[Mapping[str, Any]]) -> Table:
+    """Make the table of what came into each step, what was kept, and what was dropped for which reasons."""
+    lines, notes = [], []
+    for stage in stages:
+        counts = stage["rows"], stage["kept"], sum(stage["dropped"].values())
+        lines.append(TableRow(stage["step"], [Cell(f"{count:,}") for count in counts]))
+        reasons = [f"{count:,} {why}" for why, count in stage["dropped"].items()]
+        if more := reasons[_REASONS:]:
+            reasons[_REASONS:] = [f"{len(more):,} further reasons"]
+        notes += [f"{stage['step']} dropped {'; '.join(reasons)}."] if reasons else []
+    return Table("What became of the documents", "step", ["rows", "kept", "dropped"], lines, notes)
+
+
+def tabulate_counts(title: str, what: str, column: str, counts: Mapping[str, int]) -> Table:
+    """Make the table of how many questions each split has, or how many requests each step takes."""
+    return Table(title, what, [column], [TableRow(name, [Cell(f"{count:,}")]) for name, count in counts.items()])
+
+
+def format_calls(spent: Mapping[str, Any], currency: str) -> str:
+    """Return how often a model was asked, and what it took, in a line."""
+    tokens = f"{spent['prompt_tokens']:,} in, {spent['completion_tokens']:,} out"
+    line = f"{spent['calls']:,} calls, {spent['cached']:,} kept replies; tokens: {tokens}"
+    return line if spent.get("cost") is None else f"{line}; cost {spent['cost']:.4g} {currency}".rstrip()
+
+
+def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str) -> str:
+    """Return a dataset's README from ``construct.json``; `by_rule` is what its questions are without a model."""
+    from jinja2 import Template
+
+    title, licence = f"Documents of one's own, in the form of {record['recipe']}", record["licence"]
+    header: dict[str, Any] = {
+        "pretty_name": title,
+        "language": list(languages),
+        "license": "other" if licence else "unknown",
+        **({"license_name": licence} if licence else {}),
+        "size_categories": [size_category(max(record["splits"].values()))],
+        "tags": ["rag", "quadrag", "synthetic"],
+    }
+    text = Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")
+    template = Template(text, trim_blocks=True, keep_trailing_newline=True)
+    body = template.render(record, title=title, ruled=record["model"] == RULES, by_rule=by_rule)
+    return join_card(header, body)
+
 
 STAGES = "stages"
 FILES = ("topics", "table", "templates")  # that some recipes take

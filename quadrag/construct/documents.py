@@ -5,18 +5,25 @@ extra ``documents``. A document's id is its path in the folder, with the line of
 """
 
 import importlib
-from collections.abc import Callable, Sequence
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import NotReady, QuadragError, tell_extra
-from quadrag.reading import read_text
-from quadrag.records import read_jsonl
+from quadrag.benchmark import Document
+from quadrag.errors import NotReady, QuadragError, read_text, tell_extra
+from quadrag.records import Passage, read_jsonl
+from quadrag.retrieval.bm25 import build_index, open_index
+from quadrag.retrieval.chunk import Chunking
+from quadrag.retrieval.passages import PassageStore
 from quadrag.retrieval.webpage import text as text_of_html
 
-from .checks import bare, language_of
-from .steps import Rejected, Row, reject
+from .recipe import bare, language_of
+from .steps import Rejected, Row, Step, reject
 
 NEAR = 0.8  # Jaccard's likeness of two texts' shingles from which the later one is a copy
 _SHINGLE = 5  # characters
@@ -138,3 +145,126 @@ _READERS: dict[str, Callable[[Path], Read]] = {
     ".pdf": _read_pdf,
     ".docx": _read_word,
 }
+
+
+_ALIKE = 0.7  # Jaccard's likeness of two questions' character 3-grams from which they ask the same
+
+
+class Corpus:
+    """Documents that can be searched; what is written for it lies in a folder that goes with it."""
+
+    def __init__(self, documents: Iterable[Row], size: int | None = None) -> None:
+        """Take the documents, and the size of a chunk in characters; each document is a chunk when None."""
+        self._folder = tempfile.TemporaryDirectory(prefix="quadrag-construct-")
+        folder = Path(self._folder.name)
+        # An id with a # could not be told from that of a chunk: documents go by their places.
+        self._documents = list(documents)
+        numbered = (Document(str(at), row["title"], row["text"]) for at, row in enumerate(self._documents))
+        longest = max((len(row["text"]) for row in self._documents), default=1)
+        chunking = Chunking(size=size or longest + 1, overlap=0)
+        self._store = PassageStore.build(numbered, folder, chunking)
+        build_index(self._store, folder, "unigram")
+        self._rank = open_index(folder, "unigram")
+
+    def find(self, query: str, k: int) -> list[tuple[Row, Passage]]:
+        """Return the best chunks for a query, each with its document, best first."""
+        (hits,) = self._rank([query], k)
+        passages = [self._store[row]._replace(score=score) for row, score in hits]
+        return [(self._documents[int(passage.id.partition("#")[0])], passage) for passage in passages]
+
+
+def reject_repeats(question_of: Callable[[Row], str], why: str = "question asked before") -> Step:
+    """Return the step that lets each row go whose question an earlier one asks nearly alike."""
+    return Step("duplicates", lambda rows: _reject_repeats(rows, question_of, why), together=True)
+
+
+def _reject_repeats(rows: Sequence[Row], question_of: Callable[[Row], str], why: str) -> list[Row]:
+    kept: list[set[str]] = []
+    holders: dict[str, list[int]] = {}  # of each 3-gram the places in `kept`
+    made = []
+    for row in rows:
+        plain = "".join(question_of(row).lower().split())
+        grams = {plain[at : at + 3] for at in range(max(1, len(plain) - 2))}
+        shared = Counter(place for gram in grams for place in holders.get(gram, ()))
+        if any(n / (len(grams) + len(kept[place]) - n) >= _ALIKE for place, n in shared.items()):
+            made.append(reject(row, why))
+            continue
+        made.append(row)
+        for gram in grams:
+            holders.setdefault(gram, []).append(len(kept))
+        kept.append(grams)
+    return made
+
+
+_NARROW = {0xFF01 + at: 0x21 + at for at in range(94)}  # full width to half
+_ALONE = r"(?<![0-9A-Za-z/=_.-])", r"(?![0-9A-Za-z/_-])"  # neither part of a longer number nor of a web address
+_IDENTITY = re.compile(rf"{_ALONE[0]}[1-9]\d{{16}}[\dXx]{_ALONE[1]}")
+_WEIGHTS = [2 ** (17 - at) % 11 for at in range(17)]
+# Of UnionPay, Visa, Mastercard, American Express, JCB and Discover; in groups of four, or in none.
+_CARD = re.compile(rf"{_ALONE[0]}(?:\d{{4}}([ -]?)(?:\d{{4}}\1){{2}}\d{{4}}(?:\1\d{{1,3}})?|3[47]\d{{13}}){_ALONE[1]}")
+_ISSUERS = re.compile(r"62\d{14,17}|4\d{15}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|35\d{14}|6(?:011|5\d\d)\d{12}")
+_MAIL = re.compile(r"[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}")
+_CHINESE_ADDRESS = re.compile(
+    r"[\u4e00-\u9fff]{2,12}(?:\d{1,5}(?:号院?|弄)[\u4e00-\u9fff]{0,8})?\d{1,4}(?:号楼|栋|幢|座|单元)(?:\d{1,2}单元)?\d{1,5}(?:室|号)"
+    r"|[\u4e00-\u9fff]{1,12}(?:路|街|巷|道|村|胡同)\d{1,5}(?:号|弄)[\u4e00-\u9fff\d-]{0,12}?\d{1,5}室"
+)
+_STREETS = "Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Court|Ct|Terrace|Close"
+_ENGLISH_ADDRESS = re.compile(
+    rf"\b\d{{1,5}}[A-Z]? (?:[A-Z][a-z]+\.? ){{1,3}}(?:{_STREETS})\b\.?(?:,? (?:Apt|Flat|Unit|Suite|#)\.? ?\w+)?,? "
+    r"(?:[A-Z][a-z]+ ?){1,3},? (?:[A-Z]{2}(?:,? \d{5}(?:-\d{4})?)?|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})\b"
+)
+_AMOUNT = re.compile(r"\s*(?:[万亿千百]|元|美元|人|%|％)")
+
+
+def find_personal(text: str, language: str) -> list[str]:
+    """Return the kinds of personal data in a text, in any width of characters: one for each place."""
+    plain = text.translate(_NARROW)
+    kinds = ["identity number" for match in _IDENTITY.finditer(plain) if _is_identity(match.group())]
+    kinds += ["bank card" for match in _CARD.finditer(plain) if _is_card(match.group())]
+    kinds += ["telephone"] * _count_telephones(plain, language)
+    kinds += ["mail address" for _ in _MAIL.finditer(plain)]
+    for form in (_CHINESE_ADDRESS, _ENGLISH_ADDRESS):
+        kinds += ["postal address" for _ in form.finditer(plain)]
+    return kinds
+
+
+def reject_personal_data(row: Row) -> list[Row]:
+    """Let a document go that holds personal data."""
+    if kinds := find_personal(f"{row['title']}\n{row['text']}", row["language"]):
+        raise Rejected(" and ".join(sorted(set(kinds))))
+    return [row]
+
+
+def _is_identity(number: str) -> bool:
+    try:
+        born = date(int(number[6:10]), int(number[10:12]), int(number[12:14]))
+    except ValueError:
+        return False
+    check = sum(int(digit) * weight for digit, weight in zip(number[:17], _WEIGHTS, strict=True)) % 11
+    return born.year > 1880 and "10X98765432"[check] == number[17].upper()
+
+
+def _is_card(written: str) -> bool:
+    digits = [int(digit) for digit in written if digit.isdigit()]
+    doubled = [digit if at % 2 == 0 else sum(divmod(2 * digit, 10)) for at, digit in enumerate(reversed(digits))]
+    return sum(doubled) % 10 == 0 and _ISSUERS.fullmatch("".join(map(str, digits))) is not None
+
+
+def _count_telephones(text: str, language: str) -> int:
+    import phonenumbers
+    from phonenumbers import Leniency, PhoneNumberMatcher, PhoneNumberType
+
+    chinese = language == "zh"
+    kinds = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
+    leniency = Leniency.VALID if chinese else Leniency.STRICT_GROUPING
+    count = 0
+    for match in PhoneNumberMatcher(text, "CN" if chinese else "US", leniency):
+        kind = phonenumbers.number_type(match.number)
+        digits = "".join(filter(str.isdigit, match.raw_string))
+        # Dialled with 0 or a country's code before it, mobiles in China as they are; else it is an amount or a code.
+        if chinese:
+            dialled = kind == PhoneNumberType.MOBILE or digits.startswith(("0", "86")) or "+" in match.raw_string
+        else:
+            dialled = not match.raw_string.isdigit()
+        count += kind in kinds and dialled and not _AMOUNT.match(text, match.end)
+    return count

@@ -1,17 +1,23 @@
 """What a recipe is: which documents it takes, its steps, how what came of them is written, and how people review it."""
 
 import hashlib
+import json
 import random
+import re
+import unicodedata
+from collections import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, parse_json, parse_yaml
+from quadrag.metrics._shared.slots import fill
 from quadrag.records import dumps
 
-from .steps import Row, Step
+from .steps import Rejected, Request, Row, Step
 
 Value = str | list[str]
 
@@ -86,3 +92,166 @@ def load(name: str) -> Recipe:
     if module is None:
         raise QuadragError(f"{name} has no recipe; expected a benchmark with a module construct")
     return cast(Recipe, module.RECIPE)
+
+
+# "The document" and its like: who is asked such a question has none before them.
+_POINTS = re.compile(
+    r"本文|该文|文中|文章|上文|下文|上述|文档|材料中|原文|这篇|这段"
+    r"|\b(?:the|this|above|given|provided) (?:document|passage|text|article|context|report says)\b"
+    r"|\baccording to (?:the|this) (?:document|passage|text|article|context)\b",
+    re.IGNORECASE,
+)
+# Yes-or-no questions, and those that their source does not answer.
+_EMPTY = re.compile("是的?|对|否|不是|无|没有|不知道|无法回答|未提及|yes|no|none|unknown")
+_CHINESE = re.compile("[\u3400-\u9fff]")
+_LETTER = re.compile(r"[^\W\d_]")
+_SURE = 40  # letters from which the identifier of languages is asked
+
+
+def language_of(text: str) -> str:
+    """Return the language of a text as its two letters: ``zh``, ``en``, ...; "" of one without letters.
+
+    Text that is a fifth Chinese characters is Chinese, names in Latin letters among them or not; other text is English
+    where it is too short to tell.
+    """
+    letters = _LETTER.findall(text[:4000])
+    if not letters:
+        return ""
+    if len(_CHINESE.findall(text[:4000])) * 5 >= len(letters):
+        return "zh"
+    if len(letters) < _SURE:
+        return "en"
+    import py3langid
+
+    return str(py3langid.classify(text[:4000])[0])
+
+
+@lru_cache(maxsize=256)
+def bare(text: str) -> tuple[str, list[int]]:
+    """Return a text in one width without white space, and the place of each of its characters in the text itself."""
+    plain = ["".join(unicodedata.normalize("NFKC", letter).split()) for letter in text]
+    return "".join(plain), [at for at, letters in enumerate(plain) for _ in letters]
+
+
+def find_verbatim(excerpt: str, text: str) -> str | None:
+    """Return the place of a text that an excerpt repeats, as it stands there; None where it does not.
+
+    White space and the width of characters may differ, nothing else may.
+    """
+    wanted, _ = bare(excerpt)
+    found, places = bare(text)
+    at = found.find(wanted) if wanted else -1
+    return None if at < 0 else text[places[at] : places[at + len(wanted) - 1] + 1]
+
+
+def stands_in(answer: str, text: str) -> bool:
+    """Whether an answer stands in a text, letters in either case; a number or a word as a whole, not as part of one."""
+    from quadrag.metrics._shared.phrases import stands_whole  # heavy: it is an evaluate module's
+
+    return bool(stands_whole(text, answer))
+
+
+def is_grounded(answer: str, text: str) -> bool:
+    """Whether at least half of an answer's pairs of characters stand in a text: of one in words of its own."""
+    said, source = bare(answer)[0], bare(text)[0]
+    pairs = [said[at : at + 2] for at in range(max(1, len(said) - 1))]
+    return sum(pair in source for pair in pairs) * 2 >= len(pairs)
+
+
+def rejection_reason(
+    question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str
+) -> str | None:
+    """Return what a made question is let go for; None of a sound one."""
+    if language_of(question) not in (language, ""):
+        return "question in another language"
+    if answers and all(_EMPTY.fullmatch(answer.strip(" 。.!！").lower()) for answer in answers):
+        return "answer says nothing"
+    if _POINTS.search(question):
+        return "question speaks of the document"
+    if any(len(answer) > 1 and stands_in(answer, question) for answer in answers):
+        return "answer stands in the question"
+    if not passages or any(find_verbatim(passage, text) is None for passage in passages):
+        return "passage is not in the source"
+    return None
+
+
+TRIES = 2
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+_LONGEST = 200_000  # characters of a reply that is read
+
+
+@cache
+def load_prompts(path: Path) -> dict[str, Any]:
+    """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
+    prompts: dict[str, Any] = parse_yaml(path.read_bytes(), path, "prompts by step and language")
+    return prompts
+
+
+def ask(
+    prompt: Mapping[str, Any], language: str, slots: Mapping[str, str], read: Callable[[Any], Any] | None = None
+) -> abc.Generator[Request, str, Any]:
+    """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
+
+    A prompt has its text by language, with slots. Its `fields` say what is wanted by name: ``text``, ``texts`` or
+    ``flag``; where `unless` names one that is null or false, the row is let go for the reason `otherwise`. What is no
+    fields `read` makes of the JSON; it raises `KeyError`, `TypeError` or `ValueError` for another form.
+    """
+    chat = [{"role": "user", "content": fill(prompt[language], slots)}]
+    for sample in range(TRIES):
+        reply = yield Request(chat, sample)
+        try:
+            found = find_json(reply)
+            nothing = "unless" in prompt and found[prompt["unless"]] in (None, False)
+            fields = {} if read or nothing else prompt["fields"]
+            made = read(found) if read else {name: _READERS[kind](found[name]) for name, kind in fields.items()}
+        except (KeyError, TypeError, ValueError, QuadragError):
+            continue
+        if nothing:
+            raise Rejected(prompt["otherwise"])
+        return made
+    raise Rejected("unreadable reply")
+
+
+def find_json(reply: str) -> Any:
+    """Return the JSON value of a reply: of its last fence that holds one, else from its first bracket on.
+
+    Without one it raises `ValueError` or, as where it is nested too deep, `QuadragError`.
+    """
+    reply = reply[:_LONGEST].strip()
+    for text in reversed(_FENCE.findall(reply)):
+        if text.strip()[:1] in ("{", "["):
+            return parse_json(text, "the reply")
+    start = re.search(r"[{\[]", reply)
+    if start is None:
+        raise ValueError("no JSON")
+    try:
+        _, end = json.JSONDecoder().raw_decode(reply, start.start())
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    return parse_json(reply[start.start() : end], "the reply")
+
+
+def text_of(value: Any) -> str:
+    """Return a text, blanks around it removed; raises `TypeError` where it is none, `ValueError` where it is empty."""
+    if not isinstance(value, str):
+        raise TypeError(f"a {type(value).__name__}")
+    if not value.strip():
+        raise ValueError("an empty text")
+    return value.strip()
+
+
+def texts_of(value: Any) -> list[str]:
+    """Return a list of texts, at least one; a single text is a list of one. Errors as of `text_of`."""
+    texts = [text_of(text) for text in (value if isinstance(value, list) else [value])]
+    if not texts:
+        raise ValueError("an empty list")
+    return texts
+
+
+def _flag_of(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"a {type(value).__name__}")
+    return value
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {"text": text_of, "texts": texts_of, "flag": _flag_of}

@@ -17,19 +17,17 @@ from typing import Any, NamedTuple
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
 from quadrag.hub.card import read_card
-from quadrag.records import write_text
+from quadrag.records import scratch, write_text
 from quadrag.reporting.page.labelling import Labelling, Shown, change_row
 from quadrag.reporting.page.page import read_words
-from quadrag.scratch import scratch
 from quadrag.sheet import read_sheet, write_sheet
 from quadrag.stats import wilson
 from quadrag.stats.agreement import agreement, count_pairs
 
-from .construct import read_record, write_record
+from .construct import make_card, read_record, write_record
 from .recipe import Item, Recipe, Value
 from .recipe import load as load_recipe
 from .steps import Rejected
-from .summary import make_card
 
 REVIEWS = "reviews"  # the folder of the sheets, each named by who grades
 MEND = 3  # of 1 to 5: below it is discarded, above it is kept, and it is kept as corrected

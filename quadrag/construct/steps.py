@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quadrag.chat.completer import Completer
-from quadrag.chat.prices import BudgetReached
+from quadrag.chat.client import Completer
+from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import Failure, as_verdict
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 from quadrag.records import dumps
 
 Row = dict[str, Any]

@@ -12,8 +12,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, one_line
-from quadrag.reading import parse_yaml, read_text
+from quadrag.errors import QuadragError, one_line, parse_yaml, read_text
 
 KEY = "quadrag"  # in a card's header, which is no key of the Hub's
 RENDERED = "# Rendered by make cards.\n"  # what a card's header begins with by hand ends here

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError, one_line, parse_json
 from quadrag.provenance import Provenance, Source
-from quadrag.reading import parse_json
-from quadrag.records import write_text
-from quadrag.scratch import scratch, sweep
+from quadrag.records import scratch, sweep, write_text
 
 from . import files
 

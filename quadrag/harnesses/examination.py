@@ -18,8 +18,7 @@ from quadrag.parts import Conditions, validate
 from quadrag.prompts import load_prompts
 from quadrag.records import Key, Passage, Question, dumps
 from quadrag.results.record import read_run
-from quadrag.results.run import PROFILES
-from quadrag.results.score import record_of
+from quadrag.results.run import PROFILES, record_of
 from quadrag.run import retrieve
 from quadrag.scoring.drive import ScoringInputs, score
 from quadrag.spec import RunSpec

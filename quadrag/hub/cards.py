@@ -14,9 +14,8 @@ from typing import Any
 from quadrag import catalogue
 from quadrag.data import builders
 from quadrag.data.card_facts import RENDERED, CardFacts, Columns, parse_facts
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError, one_line, read_text
 from quadrag.printing import write
-from quadrag.reading import read_text
 from quadrag.records import write_text
 
 from .card import fill_template, size_category

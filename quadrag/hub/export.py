@@ -15,11 +15,9 @@ from quadrag import __version__, catalogue
 from quadrag.data import builders, files
 from quadrag.data.card_facts import card_facts
 from quadrag.errors import QuadragError, one_line
-from quadrag.records import write_text
-from quadrag.scratch import scratch
+from quadrag.records import scratch, write_text
 
-from .card import Part, Written, list_licences, make_data_card, make_recipe, read_card
-from .tasks import write_eval_yaml
+from .card import Part, Written, list_licences, make_data_card, make_recipe, read_card, write_eval_yaml
 
 MANIFEST = ".quadrag.json"  # says that quadrag wrote a repository; hidden, so that `datasets` takes it for no data
 SHARD_BYTES = 500_000_000  # on disk; a shard ends with the row group that reaches it

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from quadrag import catalogue
 from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir
-from quadrag.records import write_text
-from quadrag.scratch import scratch
+from quadrag.records import scratch, write_text
 
 from .card import SAMPLE_LICENCE, list_licences, read_card
 from .export import MANIFEST, Repository, plan_repositories, write_manifest, write_repository

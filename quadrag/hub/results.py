@@ -16,14 +16,12 @@ from quadrag import catalogue
 from quadrag.data.builders import options_of
 from quadrag.data.card_facts import card_facts
 from quadrag.errors import QuadragError, one_line
-from quadrag.hub.card import strip_place
+from quadrag.hub.card import HubTask, list_hub_tasks, strip_place
 from quadrag.hub.push import check_name, hub_errors, open_client
-from quadrag.hub.tasks import HubTask, list_hub_tasks
 from quadrag.provenance import Provenance
 from quadrag.results.record import RunRecord, read_run
-from quadrag.results.run import read_scores
-from quadrag.results.score import ALL, Score
-from quadrag.run.finished import run_folders
+from quadrag.results.run import ALL, Score, read_scores
+from quadrag.run.folder import run_folders
 
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.
 _PLACE = re.compile(r"(?<![\w/.~-])(?!//)(?:~|\.{1,2})?/(?:[^\s/|+();,]+/)*|\b[A-Za-z]:\\(?:[^\\|]+\\)*")

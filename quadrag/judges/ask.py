@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import known, load
-from quadrag.chat.completer import Completer
+from quadrag.chat.client import Completer
 from quadrag.errors import QuadragError, pick
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive
 from quadrag.parts import Conditions
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 from quadrag.results.certificates import read_signature
 from quadrag.results.run import PROFILES
 from quadrag.scoring.drive import Judge, Messages, load_scorer

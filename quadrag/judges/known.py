@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
-from quadrag.data.download import RemoteFile, fault, fetch, sha256
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.data.files import RemoteFile, fault, fetch, sha256
+from quadrag.errors import QuadragError, parse_json, unknown_name
 from quadrag.paths import cache_dir
-from quadrag.reading import parse_json
 
 from .labels import Graded, Item, LabelSet, check_classes, find_graded, find_usual, read_labels
 

@@ -7,9 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, clean
 from quadrag.metric_record import metric_record
-from quadrag.printing import clean
 from quadrag.reporting.messages import translate
 from quadrag.reporting.page.labelling import Labelling, Shown, change_row
 from quadrag.reporting.questions import ItemFilter, RunReader, spell_gold

@@ -9,9 +9,8 @@ from pathlib import Path
 from statistics import multimode
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError, parse_json, unknown_name
 from quadrag.metric_record import KeyRecord, metric_record
-from quadrag.reading import parse_json
 from quadrag.sheet import Line, Sheet, read_sheet, write_sheet
 
 _PERSON = re.compile(r"annotator\d+")

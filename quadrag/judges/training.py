@@ -14,9 +14,8 @@ from quadrag.chat.reply import Failure
 from quadrag.errors import NotReady, QuadragError, tell_extra
 from quadrag.metric_record import metric_record
 from quadrag.printing import is_terminal
-from quadrag.records import write_text
+from quadrag.records import scratch, write_text
 from quadrag.results.certificates import Certificate
-from quadrag.scratch import scratch
 from quadrag.systems.local import LocalModel
 
 from .ask import ask_judge, check_askable, judge_items

@@ -27,13 +27,11 @@ from quadrag.results.compare import (
     name_judges,
 )
 from quadrag.results.note import Level, Note, NoteCode, group_notes
-from quadrag.results.run import PROFILES, Run
-from quadrag.results.score import Place, Score, Status
+from quadrag.results.run import PROFILES, Place, Run, Score, Status
 from quadrag.results.selection import is_whole, pool_rows
 
-from .cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, value_cell
 from .messages import say
-from .names import name_places, name_runs
+from .names import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, name_places, name_runs, value_cell
 from .notes import INTERVALS, note_lower, note_units, note_validity
 from .table import Cell, Row, Table
 

@@ -6,15 +6,14 @@ from typing import Any
 
 from quadrag.provenance import join
 from quadrag.results.note import NoteCode
-from quadrag.results.run import Run
-from quadrag.results.score import Status
+from quadrag.results.run import Run, Status
 from quadrag.results.selection import pool_rows
 
-from .cells import count_all, count_both
 from .messages import say, say_invalid
+from .names import count_all, count_both
 from .notes import note_validity
-from .replicas import list_reasons
-from .run_tables import spread_samples
+from .published import list_reasons
+from .tables import spread_samples
 
 
 def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:

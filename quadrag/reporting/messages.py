@@ -19,7 +19,7 @@ from quadrag import catalogue
 from quadrag.results.check import check_failures, explain_item, explain_score
 from quadrag.results.note import Level, Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
-from quadrag.results.score import Score
+from quadrag.results.run import Score
 
 from .table import Cell, Row, Table
 

@@ -10,14 +10,11 @@ from quadrag.provenance import Provenance
 from quadrag.results.check import check_context, check_validity
 from quadrag.results.note import Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Run
-from quadrag.results.score import Score, Status
+from quadrag.results.run import PROFILES, Run, Score, Status
 from quadrag.spec import EXTRACTIVE, RAG, UNKNOWN
 
-from .cells import CHARACTERS, FEW
-from .names import name_apart
-from .published import Published, find_beside
-from .replicas import note_recipe
+from .names import CHARACTERS, FEW, name_apart
+from .published import Published, find_beside, note_recipe
 from .table import Row, load_tables
 
 SHOWN = 0.0005  # a difference of rates that tables show

@@ -18,19 +18,17 @@ from quadrag.results.compare import find_doubt, list_gains
 from quadrag.results.items import FAILED, is_ruled, read_items, short_of
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Run, own_profile
-from quadrag.results.score import Status, record_of
+from quadrag.results.run import PROFILES, Run, Status, own_profile, record_of
 from quadrag.results.selection import pick_headlines
 from quadrag.run import retrieve
-from quadrag.run.finished import digest_each
-from quadrag.run.folder import RETRIEVED, VERDICTS
+from quadrag.run.folder import RETRIEVED, VERDICTS, digest_each
 from quadrag.scoring.served import match_gold, read_gold
 from quadrag.spec import RAG
 from quadrag.stats import NOT_APPLICABLE
 from quadrag.systems.own import as_served
 
-from .cells import format_value
 from .messages import ENGLISH, say_item, translate
+from .names import format_value
 
 
 class ItemFilter(NamedTuple):

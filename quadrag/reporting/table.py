@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from quadrag import catalogue
 
 if TYPE_CHECKING:
-    from quadrag.results.run import Run
-    from quadrag.results.score import Score
+    from quadrag.results.run import Run, Score
 
 Chart = Literal["", "points", "curves", "heat", "forest"]
 NOTHING = "–"  # in the place of a value

@@ -1,25 +1,259 @@
 """Which tables stand where: of one run, of runs of one campaign in their paper's layout, of systems compared."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
 
+from quadrag.audit import Finding
 from quadrag.benchmark import load
 from quadrag.catalogue import configs
+from quadrag.metric_record import show_key
 from quadrag.provenance import Share, join
 from quadrag.results.certificates import note_judges, unique
-from quadrag.results.note import Note, rename_splits
-from quadrag.results.run import PROFILES, Run
-from quadrag.run.finished import refuse_repeated_tasks
+from quadrag.results.check import is_part
+from quadrag.results.items import exclude, items_of
+from quadrag.results.note import Note, NoteCode, rename_splits
+from quadrag.results.run import ALL, PROFILES, Run, Score, Status, find_by_phrase
+from quadrag.results.selection import pick_headlines, pool_rows
+from quadrag.run.folder import refuse_repeated_tasks
 from quadrag.spec import NONE
+from quadrag.stats import choose_fill, counted
 
-from .cells import ALIKE
 from .comparison import are_apart, refuse_apart, tabulate_comparison
-from .notes import explain_profiles
-from .replicas import mark_replicas, note_replicas
-from .run_tables import tabulate_run, tabulate_samples, tabulate_scores, tabulate_summary
-from .table import NOTHING, Cell, Table, load_tables
+from .names import ALIKE, count_both, format_value, our_lines, title_of, value_cell
+from .notes import INTERVALS, explain_profiles, note_corpus, note_ours, note_paper, note_units
+from .published import Published, find_beside, mark_replicas, note_replicas
+from .table import NOTHING, Cell, Row, Table, load_tables
+
+# The summary.
+
+
+def tabulate_summary(result: Run, profiles: Sequence[str]) -> list[Table]:
+    """Make what a terminal shows of a run: its summary, how it was rated, how far its samples lie apart."""
+    table = summary(result, profiles[0])
+    table.notes.append(Note(NoteCode.MORE_TABLES))
+    rated = load_tables(result.record.benchmark).systems if result.record.options.get("ratings") else None
+    return [table, *(rated(result, profiles) if rated else ()), *tabulate_samples(result, profiles[0])]
+
+
+def list_headlines(result: Run, profile: str) -> dict[str, Score]:
+    """List the scores that a summary shows of a run, by name: over all splits of a config, and of each."""
+    own = pick_headlines(result.scores, profile)
+    rows = [*pool_rows(result, own, profile), *own]
+    many = len({row.key.split for row in rows}) > 1
+    return {f"{row.key.split}/" * many + row.label: row for row in rows}
+
+
+def summary(result: Run, profile: str) -> Table:
+    """Make the summary of a run: value, interval, n; what nobody may overlook stands in the notes.
+
+    A value by the other profile stands beside where it differs, and the best printed one.
+    """
+    rows = list_headlines(result, profile)
+    lines = [Row(label, headline_cells(row)) for label, row in rows.items()]
+    other = next(one for one in PROFILES if one != profile)
+    fit = [row for row in result.whole(other) if row.status is not Status.INVALID]
+    texts = {row.place: value_cell(row).text for row in (*pool_rows(result, fit, other), *fit)}
+    differing = [texts.get(row.place, NOTHING) for row in rows.values()]
+    differing = [
+        "" if text in (NOTHING, line.cells[0].text) else text for text, line in zip(differing, lines, strict=True)
+    ]
+    # The papers' values are those of their own code.
+    printed = rows_beside(result) if profile == PROFILES[0] else []
+    best = [_find_best(printed, row) for row in rows.values()]
+    beside = [f"{one.printed}{'?' * bool(one.doubt)} {one.model}" if one else "" for one in best]
+    columns = ["value", "95% interval", "n"]
+    for head, column in ((other, differing), ("best published", beside)):
+        if any(column):
+            columns.append(head)
+            for line, text in zip(lines, column, strict=True):
+                line.cells.append(Cell(text))
+
+    not_run = [row for row in result.whole(profile) if not row.ran]
+    notes = [*note_replicas([result], profile, alone=True), *note_ours([result], [[*rows.values(), *not_run]], profile)]
+    notes += [*[Note(NoteCode.OTHER_PROFILE)] * any(differing), *note_judges([result], profile)]
+    if any(best):
+        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * is_part(result.record)
+        notes += [*note_paper(result.record.benchmark, list(filter(None, best))), *note_corpus([result.record])]
+    splits = {row.key.split for row in rows.values()}
+    return Table(title_of(result, splits.pop() if len(splits) == 1 else ""), "metric", columns, lines, notes)
+
+
+def headline_cells(row: Score) -> list[Cell]:
+    """Make the cells of a headline: value, interval, over how many items."""
+    cell = value_cell(row)
+    scored, total = count_both(row)
+    n = f"{total} × {row.counts.times} splits" if row.counts.times else f"{scored} of {total}"
+    unreliable = "NOT RELIABLE" * (row.status is Status.UNRELIABLE)
+    return [Cell(cell.text, unreliable, cell.figure), Cell(cell.sub or NOTHING), Cell(n)]
+
+
+def rows_beside(result: Run) -> list[Published]:
+    """Find the printed rows that stand beside a run; none where its documents are mixed, or its data made up.
+
+    Nor beside a value of what a phrase finds where the printed one is of what a judge finds, or of a doubtful judge.
+    """
+    run = result.record
+    if not run.whose.comparable or (run.options and load_tables(run.benchmark).mixing):
+        return []
+    apart = find_by_phrase(result.scores)
+    apart |= {row.place for row in result.scores if row.status is Status.UNTRUSTED_JUDGE}
+    return [row for row in find_beside(run) if (run.config, row.split, row.module, row.key) not in apart]
+
+
+def _find_best(printed: Iterable[Published], row: Score) -> Published | None:
+    """Find the best printed number of a metric, where one end of it is the better one."""
+    here = [one for one in printed if (one.split, one.module, one.key) == (row.key.split, row.key.metric, row.key.key)]
+    if row.record.direction == "none":
+        return None
+    return (min if row.record.direction == "lower" else max)(here, key=attrgetter("value"), default=None)
+
+
+# All that a run came to.
+
+
+def tabulate_run(
+    result: Run, profiles: Sequence[str] = PROFILES, labels: str = "en", every: bool = False
+) -> list[Table]:
+    """Make the tables of one run.
+
+    Args:
+        result: of the run.
+        profiles: the first is shown; of two, the second where it differs.
+        labels: of a matrix, ``en`` or ``zh``.
+        every: a matrix for every metric, as a page has, not for the main one alone.
+    """
+    scores, *parts = tabulate_scores(result, profiles, labels, every)
+    tables = load_tables(result.record.benchmark)
+    whole = replace(result, scores=result.whole())
+    beside = tables.tabulate([whole], profiles) if tables.tabulate and rows_beside(result) else []
+    return [scores, *tabulate_samples(result, profiles[0]), *parts, *beside, *tables.systems(result, profiles)]
+
+
+def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Table]:
+    """Make the table of all metrics of a run, and those of its matrices or slices; arguments as of `tabulate_run`."""
+    scores = result.whole()
+    rows = [*(row for one in profiles for row in pool_rows(result, scores, one)), *scores]
+    columns = list(dict.fromkeys(row.key.split for row in rows)) or result.record.splits
+    lines: list[Row] = []
+    for place in dict.fromkeys((row.key.metric, row.key.key) for row in rows if row.ran):
+        here = [row for row in rows if (row.key.metric, row.key.key) == place]
+        lines += our_lines(show_key(*place), here, columns, profiles, attrgetter("key.split"))
+    notes = [*note_replicas([result], profiles[0], alone=True), *note_ours([result], [scores], profiles[0])]
+    notes += [*note_judges([result], profiles[0]), *explain_profiles(lines, scores)]
+    matrices = load_tables(result.record.benchmark).matrices(
+        result.scores, title_of(result), profiles[0], labels, every
+    )
+    return [Table(title_of(result), "metric", columns, lines, notes), *(matrices or slice_tables(result, profiles[0]))]
+
+
+def slice_tables(result: Run, profile: str) -> list[Table]:
+    """Make a table of slices for every split, groups of one grouping together; [] where there are none.
+
+    A slice is a group of questions that share a value; cells, and means over groups, stand in a matrix.
+    """
+    tables = []
+    for split in dict.fromkeys(row.key.split for row in result.scores):
+        here = [row for row in result.scores if row.key.split == split and row.profile == profile]
+        totals = {row.key.key: row.counts.n_total for row in here if row.slice == ALL}
+        parts = [row for row in here if "=" in row.slice and not row.slice.startswith("cell=")]
+        parts = [row for row in parts if row.counts.n_total != totals.get(row.key.key)]  # else it is the whole again
+        names = {row.key.key: row.label for row in parts if row.ran}
+        if not names:
+            continue
+        by_place = {(row.slice, row.key.key): row for row in parts}
+        groups: dict[str, list[Row]] = {}
+        for place in dict.fromkeys(row.slice for row in parts):
+            grouping, _, value = place.partition("=")
+            total = next(row.counts.n_total for row in parts if row.slice == place)
+            cells = [Cell(str(total)), *(value_cell(by_place.get((place, key))) for key in names)]
+            groups.setdefault(grouping, []).append(Row(f" {value}", cells))
+        lines: list[Row] = []
+        for grouping, own in groups.items():
+            lines += [Row(grouping.replace("_", " "), [Cell("")] * (1 + len(names)), rule=bool(lines)), *own]
+        notes = [note_units([row for row in parts if row.ran], profile), INTERVALS]
+        tables.append(Table(title_of(result, split), "slice", ["n", *names.values()], lines, notes, "points"))
+    return tables
+
+
+# Samples: an interval says what other questions would have changed, these what chance in the answers did.
+
+
+class Spread(NamedTuple):
+    """The spread of the means of some samples: their standard deviation (by n - 1), the least and the greatest."""
+
+    samples: int
+    sd: float
+    min: float
+    max: float
+
+
+def spread_samples(result: Run, score: Score) -> Spread | None:
+    """Return the spread of a score over all items; None with fewer than two samples, or no value."""
+    if score.value is None or result.stopped:  # the samples of a stopped run answer other questions
+        return None
+    samples: dict[int, list[Mapping[str, Any]]] = {}
+    for line in result.items:
+        if (line["config"], line["split"]) == score.place[:2]:
+            samples.setdefault(line.get("sample", 0), []).append(line)
+    fill, means = choose_fill(score.profile, score.record.worst), []
+    for lines in samples.values():
+        values = [counted(item, fill) for item in items_of(lines, score.key.name, score.profile)]
+        if counting := [value for value in values if value is not None]:
+            means.append(fmean(counting))
+    return Spread(len(means), stdev(means), min(means), max(means)) if len(means) > 1 else None
+
+
+def tabulate_samples(result: Run, profile: str) -> list[Table]:
+    """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
+    spreads = [(score, spread) for score in result.whole(profile) if (spread := spread_samples(result, score))]
+    if not spreads:
+        return []
+    many = len({score.key.split for score, _ in spreads}) > 1
+    lines = [
+        Row(
+            f"{score.key.split}/" * many + score.label,
+            [Cell(format_value(value, score.record.unit, score.n)) for value in spread[1:]],
+        )
+        for score, spread in spreads
+    ]
+    note = Note(NoteCode.SPREAD, {"count": max(spread.samples for _, spread in spreads)})
+    return [Table(title_of(result), "spread between samples", ["sd", "min", "max"], lines, [note])]
+
+
+# Without the questions in whose data an audit found a fault.
+
+
+def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> Table:
+    """Make the table of a run with and without flagged questions.
+
+    Args:
+        result: of the run.
+        findings: of its benchmark or others; those that a person confirmed as false do not count.
+        profile: ``official`` or ``corrected``.
+    """
+    questions = {(line["config"], line["split"], line["id"]) for line in result.items}
+    checks: dict[str, set[Any]] = {}
+    for one in findings:
+        if one.benchmark == result.record.benchmark and one.confirmed is not False:
+            checks.setdefault(one.check, set()).update(questions.intersection(one.keys()))
+    flagged = set[Any]().union(*checks.values())
+    rest = exclude(result, flagged)
+    left = {row.place: row for row in (*pool_rows(rest, rest.scores, profile), *rest.whole(profile))}
+    lines = [
+        Row(label, [value_cell(row), value_cell(left.get(row.place))])
+        for label, row in list_headlines(result, profile).items()
+    ]
+    lines.append(Row("n", [Cell(str(len(questions))), Cell(str(len(questions - flagged)))], rule=True))
+    counts = [f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys]
+    params = {"kind": "some", "count": len(flagged), "total": len(questions), "checks": counts}
+    note = Note(NoteCode.FLAGGED, params if flagged else {"kind": "none"})
+    return Table(title_of(result), "metric", ["all", "without"], lines, [*summary(result, profile).notes, note])
+
 
 Systems = Sequence[tuple[str, Sequence[Run]]]  # name of each, and what it came to: one result, or one a task
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from quadrag.records import Passage, Question, document_id, write_text
 from quadrag.results.record import check_stage
-from quadrag.run.finished import read_result
+from quadrag.run.folder import read_result
 
 from .questions import RunReader
 

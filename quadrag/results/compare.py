@@ -29,8 +29,7 @@ from quadrag.stats import (
 from .items import counts, items_of, stratify
 from .note import NoteCode, keys_of
 from .record import RunRecord
-from .run import PROFILES, Asked, Run
-from .score import Place, Score, Status, find_by_phrase
+from .run import PROFILES, Asked, Place, Run, Score, Status, find_by_phrase
 from .selection import WEIGHTED, average_samples, name_question, name_whole, pick_headlines, pool_rows
 
 ALPHA = 0.05  # of differences that are none, the share that is taken for one

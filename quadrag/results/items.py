@@ -12,8 +12,7 @@ from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.means import choose_fill, counted
 
 from .record import RunRecord
-from .run import PROFILES, Run
-from .score import ALL, UNJUDGED, Cause, Counts, Status
+from .run import ALL, PROFILES, UNJUDGED, Cause, Counts, Run, Status
 
 Lines = Sequence[Mapping[str, Any]]
 SHORT = EMPTY, CUT = Cause.EMPTY.value, Cause.CUT.value  # of a model, which have failed

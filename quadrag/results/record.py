@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, parse_json
 from quadrag.parts import validate
 from quadrag.provenance import Provenance, Share
-from quadrag.reading import parse_json
 from quadrag.records import read_jsonl, write_text
 from quadrag.spec import MOST_FAILED, RunSpec
 

@@ -1,19 +1,205 @@
-"""What a run came to, as the tables and the commands take it."""
+"""What a run came to: its record and its scores, each a number, over how many items it is, and whether to use it.
+
+A row of ``scores.json`` is a score without its status: that follows from all rows, the items and what may fail
+(`check.py`), and so is found anew whenever a run is read.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from math import nan
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from quadrag.benchmark import Stratum
-from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
+from quadrag.errors import QuadragError, parse_json
+from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_key
 from quadrag.records import Key
+from quadrag.stats import Interval
 
 from .note import Note, NoteCode
 from .record import RunRecord, check_stage
-from .score import ALL, Score
+
+Place: TypeAlias = tuple[str, str, str, str]  # config, split, metric and key of a row
+ALL = "all"  # the slice that holds every item
+UNJUDGED = "unjudged"  # why items have no value where nothing is to be had of the judge
+_WRITTEN = ("n_total", "n_groups", "n_scored", "n_not_applicable", "unscored", "n_filled", "n_ruled")
+_SCORED = ("n_scored", "n_not_applicable", "unscored")  # which a row has where its metric has a value for each item
+
+
+class ScoreKey(NamedTuple):
+    """What a score is of."""
+
+    benchmark: str
+    config: str
+    split: str
+    metric: str
+    key: str
+
+    @property
+    def name(self) -> str:
+        """As items name it."""
+        return f"{self.metric}.{self.key}"
+
+    @property
+    def verdict(self) -> str:
+        """The judge's verdict that it rests on, as items name it; "" where it rests on none."""
+        return find_verdict(self.metric, self.key)
+
+
+class Status(StrEnum):
+    """Whether a score may be used."""
+
+    OK = "ok"
+    NOT_RUN = "not_run"  # what it needs was not there, as its reason says
+    INVALID = "invalid"  # too many items failed, or nothing is to be had of the judge: it has no value
+    UNRELIABLE = "unreliable"  # so many failed, and the user allows it
+    UNTRUSTED_JUDGE = "untrusted_judge"  # it rests on verdicts that say nothing of the answers
+
+
+class Cause(StrEnum):
+    """Why a score may not be used: why most of its items failed, or what is wrong with the judge."""
+
+    API_ERROR = "api_error"
+    RAISED = "raised"
+    UNPARSABLE = "unparsable"
+    TRUNCATED = "truncated"
+    MISALIGNED = "misaligned"
+    NULL = "null"
+    EMPTY = "empty reply"
+    CUT = "cut reply"
+    JUDGE_UNREAD = "judge_unread"  # none of its first verdicts could be read
+    JUDGE_DEAD = "judge_dead"
+    JUDGE_CONSTANT = "judge_constant"  # it says the same of all
+    JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are not what words say
+    JUDGE_BY_CHANCE = "judge_by_chance"  # it agrees with people no better than chance
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Over how many items a score is; `n_scored` is None where its metric has no value for each item."""
+
+    n_total: int
+    n_groups: int | None = None  # of a mean over groups
+    n_scored: int | None = None
+    n_not_applicable: int = 0
+    unscored: Mapping[str, int] = field(default_factory=dict)  # by reason
+    n_filled: int = 0  # of the unscored, those of which the metric makes a value
+    n_ruled: int = 0  # of the scored, those that a rule decided where a judge was there to be asked
+    n_splits: int = 0  # of a value over all splits of a config: how many they are
+    n_answers: int = 0  # the same: answers, where `n_total` counts questions
+    left_out: int = 0  # the same: answers that failed and do not count
+    times: int = 0  # the same: in how many splits each question has a value, where these are as many for all
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether rules decided all of them."""
+        return 0 < (self.n_scored or 0) <= self.n_ruled
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A value under one profile over one slice of the items, with its interval.
+
+    It counts as a number in calculations; as NaN where there is none, and `reason` says why.
+    """
+
+    key: ScoreKey
+    profile: str
+    slice: str
+    value: float | None
+    interval: Interval | None
+    counts: Counts
+    signature: str
+    method: str | None = None  # how the interval was found
+    over_scored: float | None = None  # the mean over the scored items alone
+    status: Status = Status.OK
+    of: str = ""  # what a table calls what it is of
+    reason: str = ""  # a `Cause`; where it did not run, what it lacks in words
+
+    def __float__(self) -> float:
+        return nan if self.value is None else self.value
+
+    @property
+    def place(self) -> Place:
+        """Where it belongs among the scores of a benchmark."""
+        return self.key[1:]
+
+    @property
+    def record(self) -> KeyRecord:
+        """What its values mean."""
+        return metric_record(self.key.metric).key(self.key.key)
+
+    @property
+    def label(self) -> str:
+        """What people call its metric."""
+        return show_key(self.key.metric, self.key.key)
+
+    def prose(self, text: str) -> dict[str, str]:
+        """Return a sentence of its metric's record by language."""
+        return metric_record(self.key.metric).prose(text)
+
+    @property
+    def ran(self) -> bool:
+        """Whether its metric was computed, though it may be invalid."""
+        return self.status is not Status.NOT_RUN
+
+    @property
+    def n(self) -> int | None:
+        """Over how many items its value is; None where the metric did not run.
+
+        Those that failed are among them where they count. Of an invalid score: how many could be read.
+        """
+        counts = self.counts
+        if not self.ran:
+            return None
+        if self.profile == "corrected" and self.status is not Status.INVALID:
+            return counts.n_total - counts.n_not_applicable
+        scored = counts.n_scored
+        if scored is None:
+            scored = 0 if self.value is None else counts.n_total
+        return scored + counts.n_filled  # of an invalid one none are
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Score":
+        """Read a row of ``scores.json``."""
+        names = ("profile", "slice", "value", "signature", "method", "over_scored")
+        own: dict[str, Any] = {name: row.get(name) for name in names}
+        counts = Counts(**{name: row[name] for name in _WRITTEN if name in row})
+        interval = Interval(*row["interval"]) if row["interval"] else None
+        key = ScoreKey(*(row[name] for name in ScoreKey._fields))
+        why = row.get("not_run", "")
+        status = Status.NOT_RUN if "not_run" in row else Status.OK
+        return cls(key=key, interval=interval, counts=counts, status=status, reason=why, **own)
+
+    def as_row(self) -> dict[str, Any]:
+        """Return its row of ``scores.json``."""
+        row: dict[str, Any] = dict(zip(("benchmark", "config", "split"), self.key, strict=False))
+        row |= {"slice": self.slice, "metric": self.key.metric, "key": self.key.key}
+        row |= {"profile": self.profile, "value": self.value}
+        row |= {"interval": [*self.interval], "method": self.method} if self.interval else {"interval": None}
+        if self.status is Status.NOT_RUN:
+            return {**row, "not_run": self.reason, "n_total": self.counts.n_total, "signature": self.signature}
+        row |= {"over_scored": self.over_scored} if self.counts.n_groups is None else {}
+        counts = {name: getattr(self.counts, name) for name in _WRITTEN}
+        always = ("n_total", *_SCORED) if self.counts.n_scored is not None else ("n_total",)
+        row |= {name: n for name, n in counts.items() if name in always or (name not in _SCORED and n)}
+        return {**row, "signature": self.signature}
+
+
+def record_of(name: str) -> KeyRecord:
+    """Return what the values of a score mean, by its name in items."""
+    metric, _, key = name.partition(".")
+    return metric_record(metric).key(key)
+
+
+def find_by_phrase(scores: Sequence[Score]) -> set[Place]:
+    """Return the places of values that rest on a phrase for want of the judge on whom the printed ones rest."""
+    absent = {row.place for row in scores if row.status is Status.NOT_RUN}
+    rests = {place: find_verdict(*place[2:]) for row in scores if (place := row.place) not in absent}
+    return {at for at, verdict in rests.items() if verdict and (*at[:2], *verdict.split(".")) in absent}
+
 
 SCORES = "scores.json"
 PROFILES = ("official", "corrected")

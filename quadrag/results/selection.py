@@ -16,8 +16,7 @@ from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.means import choose_fill, counted
 
 from .items import FAILED, items_of
-from .run import Asked, Run
-from .score import ALL, Counts, Score, Status, find_by_phrase
+from .run import ALL, Asked, Counts, Run, Score, Status, find_by_phrase
 
 MOST = 5  # headlines of a split
 WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike

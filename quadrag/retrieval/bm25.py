@@ -20,7 +20,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from quadrag.errors import unreadable_index
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 
 from .passages import Hits, PassageStore
 from .search import Indexes, Ranker, Retriever

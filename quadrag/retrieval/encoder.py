@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from quadrag.errors import one_line
-from quadrag.trust import Trust
+from quadrag.parts import Trust
 
-from .tokens import clean
+from .chunk import clean
 from .weights import Model, Preset
 
 Vectors = npt.NDArray[np.float32]

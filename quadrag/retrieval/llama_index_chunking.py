@@ -28,8 +28,7 @@ from typing import Any
 from quadrag.benchmark import SourceFile
 from quadrag.errors import NotReady, QuadragError, tell_extra
 
-from .chunk import Chunking, Span
-from .tokens import count_tokens
+from .chunk import Chunking, Span, count_tokens
 
 VERSION = 1  # goes up when the chunks of a file change, so that indexes are built again
 

@@ -15,9 +15,8 @@ from quadrag import parallel
 from quadrag.errors import QuadragError, unreadable_index
 from quadrag.records import Passage
 
-from .chunk import Chunking
+from .chunk import Chunking, clean
 from .llama_index_chunking import FileChunking
-from .tokens import clean
 
 FILE = "passages.arrow"
 VERSION = 2  # of the file's form, for the key of an index

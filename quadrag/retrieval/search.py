@@ -55,7 +55,7 @@ RETRIEVERS = {
     "bm25": searcher(f"{__package__}.bm25:Bm25", "tokenizer"),
     "dense": searcher(f"{__package__}.vectors.dense:Dense", *_VECTORS),
     "hybrid": searcher(f"{__package__}.hybrid:Hybrid", "tokenizer", *_VECTORS),
-    "hybrid-rerank": searcher(f"{__package__}.rerank:HybridRerank", "tokenizer", *_VECTORS, "reranker"),
+    "hybrid-rerank": searcher(f"{__package__}.hybrid:HybridRerank", "tokenizer", *_VECTORS, "reranker"),
 }
 CORPUS_RETRIEVERS = {**RETRIEVERS, NONE: RetrieverSpec()}  # of a benchmark with a corpus
 

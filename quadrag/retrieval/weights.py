@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from quadrag.errors import NotReady, QuadragError, one_line, tell_extra, unknown_name
+from quadrag.parts import Trust, refuse_code
 from quadrag.printing import is_terminal
-from quadrag.trust import Trust, refuse_code
 
 # Beside the weights in many repositories, and without a say in what the model computes.
 _IDLE = {".md", ".onnx", ".h5", ".msgpack", ".ot", ".png", ".jpg"}

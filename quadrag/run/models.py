@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quadrag.benchmark import load
-from quadrag.chat.completer import Completer
+from quadrag.chat.client import Completer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import FAILED

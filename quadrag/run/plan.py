@@ -15,12 +15,10 @@ from typing import Any
 from quadrag import catalogue
 from quadrag.benchmark import Benchmark, JudgePreset, OptionSpec, known, load
 from quadrag.data.builders import options_of
-from quadrag.errors import QuadragError, pick, unknown_name
-from quadrag.parts import SETTINGS, validate
-from quadrag.reading import parse_yaml
+from quadrag.errors import QuadragError, parse_yaml, pick, unknown_name
+from quadrag.parts import SETTINGS, Trust, validate
 from quadrag.scoring.judging import verdict_format
 from quadrag.spec import CHALLENGE, EXTRACTIVE, RAG, UNKNOWN, Chat, Replica, RunSpec, is_address, merge, read_spec
-from quadrag.trust import Trust
 
 Partial = Mapping[str, Any]
 ENTITY_SAMPLING = {"temperature": 0, "max_tokens": 512}  # of a list of entities

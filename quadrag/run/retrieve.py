@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Finder, load
-from quadrag.chat.completer import Completer
+from quadrag.chat.client import Completer
 from quadrag.chat.estimate import Estimate
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, Unreadable, parse_json
 from quadrag.loading import Corpus
 from quadrag.passages import read_passages
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 from quadrag.prompts import Prompts
-from quadrag.reading import Unreadable, parse_json
 from quadrag.records import Key, Passage, Question, jsonl_text, read_jsonl
 from quadrag.spec import RunSpec
 

@@ -18,18 +18,18 @@ from typing import Any
 
 from quadrag import __version__, stats
 from quadrag.benchmark import Benchmark, Finder, identify_options, load
-from quadrag.chat.prices import BudgetReached
+from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import FAILED
 from quadrag.data.authors import know_files
 from quadrag.errors import NotReady
 from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 from quadrag.provenance import Share, Source, join
 from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
+from quadrag.results.check import settle_scores
 from quadrag.results.items import find_short
 from quadrag.results.record import RunRecord
 from quadrag.results.run import Asked, Run
-from quadrag.results.status import settle_scores
 from quadrag.scoring.drive import DeadJudge, score_text
 from quadrag.scoring.judging import Scored, check_models, count_verdicts, score_answers
 from quadrag.scoring.served import score_service
@@ -37,7 +37,6 @@ from quadrag.spec import CallPolicy, RunSpec
 from quadrag.systems.system import Assignment, Generated
 
 from . import retrieve as passages_of
-from .finished import describe_each, digest, digest_questions, read_result, text_of
 from .folder import (
     ANSWERING,
     ANSWERS,
@@ -48,8 +47,13 @@ from .folder import (
     SCORES,
     VERDICTS,
     RunFolder,
+    describe_each,
+    digest,
+    digest_questions,
     find_fresh,
     lock_folder,
+    read_result,
+    text_of,
 )
 from .models import Models, name_judges, name_model, show_time
 

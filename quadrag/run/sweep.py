@@ -14,8 +14,7 @@ from quadrag.results.run import Run
 from quadrag.scoring.judging import check_models
 from quadrag.spec import RAG, CallPolicy, RunSpec
 
-from .finished import run_folders
-from .folder import find_fresh
+from .folder import find_fresh, run_folders
 from .models import Models, open_models
 from .plan import plan_all
 from .run import open_finder, run

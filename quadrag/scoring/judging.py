@@ -13,13 +13,12 @@ from quadrag.chat.reply import UNREADABLE, Failure
 from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 from quadrag.records import Answer, Key, Passage, Question, dumps
-from quadrag.results.judges import FIRST, check_judge, read_verdict, read_verdicts
+from quadrag.results.certificates import FIRST, check_judge, read_verdict, read_verdicts
 from quadrag.results.note import Note
 from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES
-from quadrag.results.score import Score
+from quadrag.results.run import PROFILES, Score
 from quadrag.spec import RunSpec
 
 from .drive import DeadJudge, Request, Rows, ScoringInputs, Work, follow, score

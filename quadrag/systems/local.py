@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.completer import Calls, Completer, Messages
+from quadrag.chat.client import Completer
 from quadrag.chat.ledger import Ledger
-from quadrag.chat.reply import Failure, Outcome, Row, read_message
+from quadrag.chat.reply import Calls, Failure, Messages, Outcome, Row, read_message
 from quadrag.errors import QuadragError, one_line, tell_extra
-from quadrag.trust import Pins, Trust, refuse_code
+from quadrag.parts import Pins, Trust, refuse_code
 
 BATCH_SIZE = 16
 _MAX_TOKENS = 512

@@ -3,24 +3,62 @@
 In an estimate, which asks nothing, a usual text stands for each reply.
 """
 
+from __future__ import annotations
+
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.chat.client import ChatClient
-from quadrag.chat.completer import Completer, Messages
+from quadrag.chat.client import ChatClient, Completer
 from quadrag.chat.estimate import StandIn
-from quadrag.chat.policy import CallPolicy
-from quadrag.chat.prices import BudgetReached
-from quadrag.errors import QuadragError
+from quadrag.chat.http import Server, Transport
+from quadrag.chat.keys import page_url
+from quadrag.chat.policy import BudgetReached, CallPolicy
+from quadrag.chat.reply import Messages, Row, read_completion
+from quadrag.errors import QuadragError, parse_yaml, pick
 from quadrag.metric_record import metric_record
-from quadrag.records import Question
+from quadrag.records import Question, dumps
 from quadrag.spec import CHALLENGE
 
 from .local import BATCH_SIZE, LocalModel
 from .system import Assignment, Generated, OnProgress, Passages, Questions, System, collect
+
+
+class CompletionsTransport(Transport):
+    """Calls of ``/v1/completions``; a call's messages are one, the prompt."""
+
+    form = "a completion"
+    unsent = ("api", "template")
+
+    def __init__(self, template: str) -> None:
+        """Take a template by its name."""
+        from jinja2 import Environment
+
+        file = Path(__file__).with_name("templates.yaml")
+        source = pick("template", template, parse_yaml(file.read_bytes(), file, "templates by name"))
+        self._template = Environment(trim_blocks=True, lstrip_blocks=True).from_string(source)
+        digest = hashlib.sha256(dumps([source]).encode()).hexdigest()[:16]
+        self.parameters = {"api": "completions", "template": digest}
+
+    def compose(self, messages: Messages) -> list[dict[str, Any]]:
+        """Make the prompt, with the system's text before the first question; see `Transport.compose`."""
+        first, *turns = [dict(message) for message in messages]
+        if first["role"] == "system" and turns:
+            turns[0]["content"] = f"{first['content']}\n\n{turns[0]['content']}"
+        else:
+            turns = [first, *turns]
+        return [{"role": "prompt", "content": self._template.render(turns=turns)}]
+
+    async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
+        """Make one attempt; see `Transport.attempt`."""
+        sent = {"model": model, "prompt": messages[0]["content"], **body}
+        row = read_completion(json.loads(await server.send(page_url(server.address, "completions"), sent)))
+        return {**row, "text": row["text"].strip()}
+
 
 ANSWERS, ENTITIES, JUDGE = "answers", "entities", "judge"  # the stages of an estimate
 _LOCAL = "local:"
@@ -91,8 +129,6 @@ def open_completer(
             batch_size=batch_size or BATCH_SIZE,
         )
     else:
-        from .completions import CompletionsTransport
-
         transport = CompletionsTransport(template) if template else None
         sent = {**parameters, **(transport.parameters if transport else {})}
         asked = ChatClient(spec, policy, name=name, parameters=sent, transport=transport)
@@ -106,7 +142,7 @@ def open_completer(
 def open_system(spec: str, policy: CallPolicy, parameters: Mapping[str, Any], **more: Any) -> System:
     """Return what answers, by its spec: ``challenge:FILE.py#Class``, or a chat model's, as of `open_completer`."""
     if spec.startswith(CHALLENGE):
-        from .challenge import Challenge
+        from .function import Challenge
 
         if policy.estimate is not None:
             raise QuadragError("what a challenge: model asks is not known before; --estimate is of chat models")

@@ -11,12 +11,11 @@ from typing import Any
 
 from quadrag.benchmark import Benchmark, MetricUse, OptionSpec
 from quadrag.chat.reply import REASONINGS, Reply, find_reasoning
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, Unreadable, name_kind, plain
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Conditions, RetrieverSpec
 from quadrag.passages import PLACES, find_passages, name_keys, read_parts
 from quadrag.prompts import load_service_prompts
-from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Passage, Question
 from quadrag.spec import NONE, RAG, RunSpec
 

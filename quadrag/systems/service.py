@@ -18,14 +18,12 @@ from urllib.parse import urlsplit
 from quadrag.benchmark import Benchmark
 from quadrag.chat.client import ChatClient
 from quadrag.chat.http import Server, Transport
-from quadrag.chat.keys import KEY_VARIABLES
+from quadrag.chat.keys import KEY_VARIABLES, page_url, parse_spec, shown_url, without_user
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import Failure, Reply, Row, read_completion
-from quadrag.chat.spec import page_url, parse_spec, shown_url, without_user
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError, Unreadable, name_kind, one_line
 from quadrag.passages import PLACES, find_passages
 from quadrag.prompts import chat_messages
-from quadrag.reading import Unreadable, name_kind
 from quadrag.spec import RunSpec
 
 from .models import ChatModel

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Benchmark
-from quadrag.chat.completer import Completer
+from quadrag.chat.client import Completer
 from quadrag.chat.reply import Failure, Reply, read_answer
 from quadrag.errors import QuadragError
 from quadrag.prompts import Prompts, load_prompts

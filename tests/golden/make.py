@@ -414,7 +414,7 @@ def make_graph() -> Any:
     """Call every function of the sample's knowledge graph."""
     from quadrag.baselines.crag.kg.build import build
     from quadrag.baselines.crag.kg.graph import Graph
-    from quadrag.baselines.crag.kg.tools import call
+    from quadrag.baselines.crag.kg.server import call
     from quadrag.data.files import sample_dir
 
     calls = json.loads((HERE / "kg_calls.json").read_text(encoding="utf-8"))

@@ -2,12 +2,12 @@
 
 import pytest
 
-from quadrag.scratch import scratch, sweep
+from quadrag.records import scratch, sweep
 
 LEAVE = """
 import os, sys
 from pathlib import Path
-from quadrag.scratch import scratch
+from quadrag.records import scratch
 with scratch(Path(sys.argv[1])) as part:
     part.mkdir() if sys.argv[2] == "folder" else part.write_text("half")
     os.kill(os.getpid(), 9)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from chat_server import Rule, asked_of
 
 from quadrag.baselines.crud_rag.construct import DATELINE
-from quadrag.construct.checks import language_of
+from quadrag.construct.recipe import language_of
 from quadrag.systems.extractive import sentences
 
 FAULTS = ("elsewhere", "english", "no_passage", "half", "none", "list", "null")

@@ -13,8 +13,7 @@ from random import Random
 from jobs import CONCURRENCY, Job
 from world import WATCH, World
 
-from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
+from quadrag.errors import QuadragError, parse_json
 
 JOURNALS = ("stages", "retrieving.jsonl", "answering.jsonl")
 LIMIT = "import resource\nresource.setrlimit(resource.RLIMIT_{0}, ({1}, resource.RLIM_INFINITY))\n"

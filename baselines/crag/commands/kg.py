@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
         place = arguments.graph, arguments.host, arguments.port, arguments.query_time
         serve(*place, lambda address: write(f"serving {arguments.graph} at {address}, until Ctrl-C"))
         return
-    from quadrag.progress import Progress
+    from quadrag.printing import Progress
 
     from ..kg.build import build
 

@@ -42,7 +42,7 @@ def _page_counts(text: str) -> list[int]:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.loading import load_rows
-    from quadrag.progress import Progress
+    from quadrag.printing import Progress
     from quadrag.provenance import Provenance
     from quadrag.records import dumps, write_text
 

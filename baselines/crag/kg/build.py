@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from quadrag import __version__
 from quadrag.errors import QuadragError, one_line
-from quadrag.scratch import scratch
+from quadrag.records import scratch
 
 from .graph import PARTS
 from .store import APPLICATION, VERSION, Part, dump

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import pickled_files
+from . import restricted_pickle
 from .store import Part, Store, fill, index_in_order, key
 
 
@@ -27,7 +27,7 @@ def _companies(db: sqlite3.Connection, paths: list[Path]) -> None:
 
 
 def _load_figures(table: str, db: sqlite3.Connection, paths: list[Path]) -> None:
-    rows = ((ticker, None, value) for path in paths for ticker, value in pickled_files.read_stored(path))
+    rows = ((ticker, None, value) for path in paths for ticker, value in restricted_pickle.read_stored(path))
     fill(db, table, rows)
 
 

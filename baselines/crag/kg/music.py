@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import pickled_files
+from . import restricted_pickle
 from .store import Part, Store, dump, fill, index_names, key
 
 _AWARD_YEARS = range(1957, 2020)
@@ -21,7 +21,7 @@ _PLACES_SHIFTED = {"rank_last_week": 6, "weeks_in_chart": 5, "top_position": 4}
 
 def _dicts(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
     for path in paths:
-        yield from ((name, None, value) for name, value in pickled_files.read_items(path) if type(name) is str)
+        yield from ((name, None, value) for name, value in restricted_pickle.read_items(path) if type(name) is str)
 
 
 def _load_names(table: str, searched: bool, db: sqlite3.Connection, paths: list[Path]) -> None:
@@ -48,7 +48,7 @@ def _charts(db: sqlite3.Connection, paths: list[Path]) -> None:
 def _grammys(db: sqlite3.Connection, paths: list[Path]) -> None:
     db.execute("CREATE TABLE grammy (n INTEGER PRIMARY KEY, year INTEGER, category, nominee, artist, workers)")
     for path in paths:
-        table = pickled_files.read_table(path)
+        table = restricted_pickle.read_table(path)
         places = [table.columns.index(name) for name in _AWARD_COLUMNS]
         rows = (tuple(_bind(row[place]) for place in places) for row in table.rows)
         db.executemany("INSERT INTO grammy (year, category, nominee, artist, workers) VALUES (?, ?, ?, ?, ?)", rows)

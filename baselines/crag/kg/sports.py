@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import pickled_files
+from . import restricted_pickle
 from .store import Part, Store, dump, key
 
 _DECIMALS = 10  # pandas' to_json
@@ -28,7 +28,7 @@ Table = dict[str, dict[str, Any]]
 def _soccer(db: sqlite3.Connection, paths: list[Path]) -> None:
     db.execute("CREATE TABLE soccer (n INTEGER PRIMARY KEY, label, team, date, value TEXT)")
     for path in paths:
-        table = pickled_files.read_table(path)
+        table = restricted_pickle.read_table(path)
         # Files whose levels have no names have them in this order.
         levels = table.index_names if set(_LEVELS) == set(table.index_names) else list(_LEVELS)
         league, team, date = levels.index("league"), levels.index("team"), table.columns.index("date")

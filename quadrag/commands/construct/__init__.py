@@ -16,8 +16,7 @@ from quadrag import catalogue
 from quadrag.commands.construct import judge, review
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
-from quadrag.printing import write
-from quadrag.progress import say
+from quadrag.printing import say, write
 
 EXAMPLES = (
     "quadrag construct review mine --sample 100",
@@ -56,11 +55,10 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.recipe in OTHERS:
         return int(OTHERS[arguments.recipe].run(arguments))
-    from quadrag.chat.prices import Prices
-    from quadrag.construct.construct import construct, estimate
+    from quadrag.chat.policy import Prices
+    from quadrag.construct.construct import RULES, construct, estimate, format_calls, tabulate_counts, tabulate_steps
     from quadrag.construct.recipe import Order, load
     from quadrag.construct.steps import Generator
-    from quadrag.construct.summary import RULES, format_calls, tabulate_counts, tabulate_steps
     from quadrag.reporting.text import print_tables
 
     by_rule = load(arguments.recipe).by_rule

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from quadrag.chat.reply import RETRIED
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, parse_json
 from quadrag.labels import LANGUAGES, VARIABLE, choose_labels
-from quadrag.reading import parse_json
 
 PROFILES = ("official", "corrected")
 

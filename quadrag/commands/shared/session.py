@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from quadrag.errors import QuadragError, one_line
-from quadrag.printing import wrap, write
-from quadrag.progress import say
+from quadrag.printing import say, wrap, write
 
 from . import options
 
@@ -77,10 +76,9 @@ def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     """Return how models are called, of the arguments of a command; noted in an `Estimate`, none is."""
     from dataclasses import fields
 
-    from quadrag.chat.policy import CallPolicy, read_calls
-    from quadrag.chat.prices import Budget, Prices
+    from quadrag.chat.policy import Budget, CallPolicy, Prices, read_calls
+    from quadrag.parts import Trust
     from quadrag.results.certificates import read_certificates
-    from quadrag.trust import Trust
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     names = {field.name for field in fields(CallPolicy)} - {"estimate"}
@@ -142,7 +140,7 @@ def start_estimate(arguments: argparse.Namespace) -> Any:
 
 def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
     """Print what was noted."""
-    from quadrag.chat.prices import Prices
+    from quadrag.chat.policy import Prices
     from quadrag.records import dumps
     from quadrag.reporting.facts import describe_estimate, tabulate_estimate
 

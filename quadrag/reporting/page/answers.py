@@ -16,8 +16,7 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
 from quadrag.records import dumps
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import PROFILES, Run
-from quadrag.results.score import record_of
+from quadrag.results.run import PROFILES, Run, record_of
 
 from ..messages import ENGLISH, say
 from ..names import name_runs

@@ -16,8 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
+from quadrag.errors import QuadragError, parse_json
 from quadrag.sheet import read_sheet, write_sheet
 
 from .page import HERE, make_environment, read_words

@@ -21,8 +21,8 @@ from ..charts import draw_table
 from ..facts import list_facts
 from ..messages import Sentence, translate, translate_table, write_note
 from ..names import name_model, name_runs
-from ..run_tables import summary
 from ..table import Table
+from ..tables import summary
 from .answers import collect_answers
 
 if TYPE_CHECKING:

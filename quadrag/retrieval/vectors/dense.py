@@ -16,7 +16,7 @@ import numpy as np
 from quadrag import parallel
 from quadrag.errors import QuadragError, unreadable_index
 from quadrag.parts import Retrieval
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 from quadrag.records import write_text
 
 from ..encoder import Encoder, Vectors

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quadrag.errors import QuadragError, tell_extra
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 
 from ..encoder import Vectors
 from ..search import Indexes

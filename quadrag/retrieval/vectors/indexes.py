@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from quadrag.errors import QuadragError, pick
-from quadrag.progress import say
+from quadrag.printing import say
 
 from ..encoder import Vectors
 from ..passages import Hits

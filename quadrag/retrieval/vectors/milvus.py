@@ -21,7 +21,7 @@ import numpy as np
 from filelock import FileLock
 
 from quadrag.errors import QuadragError, one_line, tell_extra
-from quadrag.progress import Progress
+from quadrag.printing import Progress
 
 from ..encoder import Vectors
 from ..passages import Hits

@@ -6,20 +6,28 @@ failed call and may name its reason in ``state``. A file may answer a part of th
 code left out, as it does where a call failed, are put in as unscored.
 """
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from quadrag.benchmark import Benchmark
+from quadrag.benchmark import Benchmark, load
 from quadrag.chat.reply import find_reasoning, read_answer
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError, Unreadable, one_line, parse_json
 from quadrag.passages import find_passages
-from quadrag.reading import Unreadable, parse_json
+from quadrag.printing import remark
 from quadrag.records import Answer, Key, Passage, Question, read_jsonl
-from quadrag.systems.system import Generated, make_answer
+from quadrag.results.record import NAME, RunRecord, is_as_written, read_run
+from quadrag.spec import UNKNOWN, RunSpec
+from quadrag.systems.own import take_served
+from quadrag.systems.system import Assignment, Generated, OnProgress, Passages, Questions, System, make_answer
 
+from ..folder import digest_each, is_empty, read_asked
 from . import logs
+from .logs import LOG, find_maker, list_logs
 
 Line = tuple[str, dict[str, Any]]  # its place, as errors name it, and what stands there
 _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
@@ -160,3 +168,163 @@ def read_passages(where: str, row: Mapping[str, Any]) -> tuple[Passage, ...]:
         return find_passages(row)
     except Unreadable as error:
         raise QuadragError(f"{where}: {error}") from None
+
+
+_COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
+_SAME = ("benchmark", "config", "split", "data_dir", "options", "prompts")  # parts of the specs of the same scores
+
+
+class AnswersFile(System):
+    """Answers that another system made, in a file; lines with `passages` are measured as a RAG service's are."""
+
+    has_answers = True
+    asks_models = False
+
+    def __init__(self, path: Path, spec: RunSpec) -> None:
+        """Read the lines; they are matched once the questions are known."""
+        benchmark = load(spec.benchmark)
+        self._path, self._spec = path, spec
+        self._rows = [*lines(path, benchmark, spec.config)]
+        self._retriever = read_head(path).get("retriever")  # as a log says it
+        unsaid = spec.retriever == UNKNOWN or not (benchmark.corpus or benchmark.options)
+        searches = unsaid and benchmark.default_context is None
+        given = any(read_passages(*line) for line in self._rows)
+        self.finds_passages = searches and given
+        self.parameters = {"contract": "file"} if self.finds_passages else {}
+        unread = {name: None for _, row in self._rows for name, value in row.items() if isinstance(value, list)}
+        if unread and not given and benchmark.default_context is None:
+            shown = one_line(", ".join(map(repr, unread)), 60)
+            remark(f"not read of {path}: {shown}; what was found belongs under 'passages'")
+        self._generated, self._checked = Generated([]), False
+
+    @property
+    def name(self) -> str:
+        """What made them, else the file's name."""
+        return name_system(self._path)
+
+    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
+        """Take a run on, as a RAG service where lines have passages."""
+        return take_served(benchmark, task) if self.finds_passages else Assignment(benchmark, task, {})
+
+    def choose(self, questions: Questions, source: Any) -> tuple[Questions, int]:
+        """Match the answers; return the questions that they are of, among how many."""
+        place = {"config": self._spec.config} | ({"split": self._spec.split} if self._spec.split else {})
+        self._generated = read(self._rows, questions, place)
+        answered = {answer.key for answer in self._generated.answers}
+        if not answered:
+            raise QuadragError(f"{self._path} answers none of {len(questions)} questions; expected an answer a line")
+        splits = {split for _, split, _ in answered}
+        chosen = [question for question in questions if question.key in answered]
+        self._checked = _check_asked(self._path, chosen)
+        return chosen, sum(question.split in splits for question in questions)
+
+    def note(self, record: RunRecord) -> None:
+        """Say how they were made, as far as a log does."""
+        record.log = self._retriever is not None
+        if self._retriever and record.retriever == UNKNOWN:
+            record.spec = record.spec.changed(retriever=self._retriever)
+        if (maker := find_maker(self._path)) and (prompts := maker.settings.get("prompts")):
+            record.given = [Path(str(prompts)).name]
+        record.by_ids = not self._checked and all(
+            _COUNTED.fullmatch(str(row["id"])) and not texts_asked(row) for _, row in self._rows
+        )
+
+    def answer(
+        self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
+    ) -> Generated:
+        """Return the answers; see `System.answer`."""
+        generated = self._generated
+        generated.passages = {question.key: generated.passages.get(question.key, ()) for question in questions}
+        return generated
+
+
+def _check_asked(path: Path, questions: Questions) -> bool:
+    """Refuse answers of a run of ours to questions of other data that have the same ids; whether it is one of ours."""
+    try:
+        made = read_run(path.parent)
+    except QuadragError:  # it is not a run's folder, and need be none
+        return False
+    if not is_as_written(path.parent, made, path.name):
+        return False
+    before, now = read_asked(path.parent, made), digest_each(questions)
+    shared = before.keys() & now.keys()
+    if shared and all(before[key].sha256 != now[key] for key in shared):
+        there = f"--data-dir {made.spec.data_dir}" if made.spec.data_dir else made.source
+        raise QuadragError(
+            f"{path} answers other questions than these data have under its ids; expected those of its run: {there}"
+        )
+    return bool(shared)
+
+
+def name_system(path: Path) -> str:
+    """Name what made a file; else the file, less the ending of its form."""
+    if maker := find_maker(path):
+        return maker.model
+    return path.stem if path.suffix in (".json", ".jsonl", ".eval") else path.name
+
+
+def name_files(files: Sequence[Path]) -> list[Path]:
+    """Name files as they lie below the folder that all are in; two of one name keep their endings."""
+    shared = Path(os.path.commonpath([file.absolute().parent for file in files]))
+    places = [file.absolute().relative_to(shared) for file in files]
+    short = [place.with_name(match[1]) if (match := LOG.fullmatch(place.name)) else place for place in places]
+    short = [place.with_suffix("") if place.suffix in (".json", ".jsonl", ".eval") else place for place in short]
+    return [name if short.count(name) == 1 else place for name, place in zip(short, places, strict=True)]
+
+
+def refuse_full(out: Path, spec: RunSpec, file: Path) -> None:
+    """Refuse a folder that is not empty, but one of scores of the same; where no judge was heard, these may get one."""
+    made = read_run(out) if (out / NAME).exists() else None
+    if made and made.command[1:2] == ["score"]:
+        parts = _SAME if made.judge is None or made.judged_in_vain else (*_SAME, "judges")
+        alike = all(getattr(made.spec, part) == getattr(spec, part) for part in parts)
+        if made.state == "stopped" or (alike and made.llm == name_system(file)):
+            return
+    if out.exists() and not (out.is_dir() and is_empty(out)):
+        raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
+
+
+def sift_logs(
+    named: Sequence[Path], benchmark: str | None = None, config: str | None = None
+) -> tuple[list[Path], list[str]]:
+    """List the files that are named, and of folders the logs: one that cannot be read does not keep others from scores.
+
+    Of a folder's logs those of the benchmark and the config that are named count; of a task that a model of one folder
+    was asked again, the last one.
+
+    Returns:
+        The files that can be scored, and of each log that cannot be, why.
+
+    Raises:
+        QuadragError: there is nothing to score.
+    """
+    wanted = {name: value for name, value in (("benchmark", benchmark), ("config", config)) if value}
+    listed = {path: list_logs(path) if path.is_dir() else [] for path in named}
+    refused: dict[Path, QuadragError] = {}
+    made: list[tuple[str, Path, set[tuple[Any, ...]]]] = []
+    for path in dict.fromkeys(log for listed_logs in listed.values() for log in listed_logs):
+        try:
+            head, maker = read_head(path), find_maker(path)
+            if any(head.get(name, value) != value for name, value in wanted.items()):
+                continue
+            place = (path.absolute().parent, maker and maker.model)
+            tasks = {
+                (*place, *(str(row.get(part)) for part in ("benchmark", "config", "split"))) for _, row in lines(path)
+            }
+            if not tasks:
+                raise QuadragError(f"{path} holds no samples; expected a log of a whole run")
+            made.append((maker.time if maker else "", path, tasks))
+        except QuadragError as error:
+            refused[path] = error
+    last = {task: path for _, path, tasks in sorted(made, key=itemgetter(0, 1)) for task in tasks}
+    again = [path for _, path, tasks in made if any(last[task] != path for task in tasks)]
+    for path in again:
+        remark(f"left out, its model was asked the same again: {path}")
+    kept = {path for _, path, _ in made}.difference(again)
+    found = [log for path, logs in listed.items() for log in logs or [path]]
+    files = [path for path in dict.fromkeys(found) if path in kept or path in listed]
+    if not files and refused:
+        raise next(iter(refused.values()))
+    if not files:
+        raise QuadragError(f"no log there is of {' '.join(wanted.values())}; name another config, or none")
+    return files, [*map(str, refused.values())]

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.chat.reply import ReadAnswer, read_answer
-from quadrag.errors import QuadragError, one_line, tell_extra
-from quadrag.reading import parse_json
+from quadrag.errors import QuadragError, one_line, parse_json, tell_extra
 
 _PLACE = ("id", "config", "split")
 _FAILED = ReadAnswer(None, None, "api_error")

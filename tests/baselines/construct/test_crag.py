@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from quadrag import cli
-from quadrag.baselines.crag.construct.table import write_forms
+from quadrag.baselines.crag.construct.templates import write_forms
 from quadrag.data.builders import open_builder, rows
 from quadrag.retrieval.webpage import text as text_of_html
 

@@ -14,7 +14,7 @@ from maker_model import Manner, make_reply
 from warm import Warm
 
 from quadrag import catalogue, cli
-from quadrag.construct.checks import language_of, stands_in
+from quadrag.construct.recipe import language_of, stands_in
 
 TABLE = Path(__file__).parents[3] / "baselines" / "crag" / "construct" / "sample"
 CONCURRENCY = 4

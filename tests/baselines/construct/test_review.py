@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from quadrag import cli
-from quadrag.construct.checks import stands_in
+from quadrag.construct.recipe import stands_in
 from quadrag.construct.review import load, read_grades, review_page, sample, sheet_of
 from quadrag.construct.steps import Rejected
 from quadrag.data.builders import open_builder, rows

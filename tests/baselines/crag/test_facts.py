@@ -22,7 +22,7 @@ from quadrag.baselines.crag.facts import LONGEST, find_facts
 from quadrag.baselines.crag.kg.build import build
 from quadrag.baselines.crag.kg.clock import at
 from quadrag.baselines.crag.kg.graph import Graph
-from quadrag.baselines.crag.kg.tools import FUNCTIONS
+from quadrag.baselines.crag.kg.server import FUNCTIONS
 from quadrag.baselines.crag.scripted import SampleEntities
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError

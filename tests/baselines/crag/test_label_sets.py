@@ -15,7 +15,7 @@ from quadrag.judges.ask import Verdicts, find_verdicts
 from quadrag.judges.certificate import certify, measure_ceiling
 from quadrag.judges.known import open_labels
 from quadrag.stats import wilson
-from quadrag.stats.ppi import ppi_mean
+from quadrag.stats.agreement import ppi_mean
 
 
 @pytest.fixture

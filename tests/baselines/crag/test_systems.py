@@ -11,8 +11,8 @@ from chat_server import ChatServer
 
 from quadrag.paths import room
 from quadrag.records import read_jsonl
-from quadrag.reporting.run_tables import tabulate_run
-from quadrag.run.finished import read_result
+from quadrag.reporting.tables import tabulate_run
+from quadrag.run.folder import read_result
 
 RUN = ("run", "crag", "qa", "--retriever", "none", "--split", "public", "--data-dir", "sample", "--out", "R")
 SCORE = ("score", "R/answers.jsonl", "--retriever", "none", "--data-dir", "sample", "--out", "S")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from quadrag.baselines.crud_rag.tables import tabulate
-from quadrag.run.finished import read_runs
+from quadrag.run.folder import read_runs
 from quadrag.run.plan import recipes
 
 

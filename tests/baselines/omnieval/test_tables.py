@@ -10,8 +10,7 @@ from quadrag.benchmark import load
 from quadrag.data.builders import open_builder, rows
 from quadrag.reporting.names import name_model
 from quadrag.reporting.published import read_published
-from quadrag.results.run import Run
-from quadrag.results.score import Score
+from quadrag.results.run import Run, Score
 from quadrag.spec import Replica
 
 

@@ -18,9 +18,9 @@ from specs import spec_of
 import quadrag
 from quadrag.benchmark import load
 from quadrag.cli import main
+from quadrag.errors import Unreadable
 from quadrag.loading import load_questions
 from quadrag.passages import read_passages
-from quadrag.reading import Unreadable
 from quadrag.records import Passage, read_jsonl
 
 pytestmark = pytest.mark.plugins

@@ -11,7 +11,7 @@ import pytest
 
 from quadrag.data.files import sample_dir
 from quadrag.results.items import exclude
-from quadrag.run.finished import read_runs
+from quadrag.run.folder import read_runs
 
 pytestmark = pytest.mark.plugins
 

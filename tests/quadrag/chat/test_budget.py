@@ -7,7 +7,7 @@ import pytest
 from chat_server import Rule, chats
 
 from quadrag.chat.client import BudgetReached, ChatClient, Failure, Prices, Reply
-from quadrag.chat.prices import Budget
+from quadrag.chat.policy import Budget
 from quadrag.errors import QuadragError
 
 PRICES = Prices({"m": {"input": 1_000_000, "output": 2_000_000}, "currency": "EUR"})

@@ -7,8 +7,8 @@ from chat_server import chats
 
 from quadrag.chat.client import ChatClient
 from quadrag.chat.estimate import Estimate, StandIn, reckon
-from quadrag.chat.prices import Prices
-from quadrag.systems.completions import CompletionsTransport
+from quadrag.chat.policy import Prices
+from quadrag.systems.models import CompletionsTransport
 
 RATE = Prices({"m": {"input": 2_000_000, "output": 3_000_000}}).rate("m")
 REPLY = "x" * 44  # ten tokens

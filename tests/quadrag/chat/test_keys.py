@@ -8,11 +8,10 @@ import pytest
 from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat.client import ChatClient
-from quadrag.chat.keys import Keys, find_keys
+from quadrag.chat.keys import Keys, Spec, find_keys, page_url, parse_spec
 from quadrag.chat.reply import read_answer
-from quadrag.chat.spec import Spec, page_url, parse_spec
 from quadrag.errors import QuadragError
-from quadrag.systems.completions import CompletionsTransport
+from quadrag.systems.models import CompletionsTransport
 from quadrag.systems.own import OpenQuestion
 from quadrag.systems.service import RagService
 

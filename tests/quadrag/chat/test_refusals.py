@@ -8,7 +8,7 @@ from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat.client import ChatClient, Failure, Reply
 from quadrag.chat.ledger import Ledger
-from quadrag.chat.prices import Prices
+from quadrag.chat.policy import Prices
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 

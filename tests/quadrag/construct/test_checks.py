@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from quadrag.construct.checks import is_grounded, rejection_reason
-from quadrag.construct.personal import find_personal
+from quadrag.construct.documents import find_personal
+from quadrag.construct.recipe import is_grounded, rejection_reason
 
 
 @pytest.mark.parametrize(

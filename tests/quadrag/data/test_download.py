@@ -8,8 +8,8 @@ from threading import Event
 import pytest
 from small_servers import Quiet, serving
 
-from quadrag.data import download
-from quadrag.data.download import RemoteFile, fault, fetch
+from quadrag.data import files as data_files
+from quadrag.data.files import RemoteFile, fault, fetch
 from quadrag.errors import QuadragError
 
 CONTENT = "第一行\n{}\n".encode() * 1000
@@ -95,7 +95,7 @@ def test_a_right_file_is_kept_and_not_fetched_again(tmp_path, upstream, known):
 @pytest.mark.parametrize("path", ["/wrong", "/short", "/cut", "/stalled", "/404", "/500", "refused"])
 @pytest.mark.parametrize("before", [None, b"older"])
 def test_what_goes_wrong_is_named_and_nothing_is_left(tmp_path, upstream, monkeypatch, path, before):
-    monkeypatch.setattr(download, "TIMEOUT", (1, 0.3))
+    monkeypatch.setattr(data_files, "TIMEOUT", (1, 0.3))
     url = "http://127.0.0.1:9/file" if path == "refused" else upstream.url + path
     if before:
         (tmp_path / "file").write_bytes(before)

@@ -12,7 +12,7 @@ from quadrag import __version__, catalogue
 from quadrag.commands.shared.parser import build_parser
 from quadrag.data import builders, files
 from quadrag.data.card_facts import card_facts, parse_facts
-from quadrag.data.download import RemoteFile, fault
+from quadrag.data.files import RemoteFile, fault
 from quadrag.errors import QuadragError
 from quadrag.hub.card import split_card
 from quadrag.hub.cards import render

@@ -13,7 +13,7 @@ from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import to_text
 from quadrag.results.note import Note, NoteCode
 from quadrag.retrieval.search import RETRIEVERS
-from quadrag.run.finished import read_runs
+from quadrag.run.folder import read_runs
 from quadrag.run.plan import recipes
 
 HAN = re.compile("[\u4e00-\u9fff]")

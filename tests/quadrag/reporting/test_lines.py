@@ -7,16 +7,15 @@ import pytest
 from rich.cells import cell_len
 from specs import record_of
 
-from quadrag.reporting.cells import difference_cell, our_lines, printed_lines, value_cell
+from quadrag.reporting.names import difference_cell, our_lines, printed_lines, value_cell
 from quadrag.reporting.notes import explain_profiles, note_units
 from quadrag.reporting.published import read_published, read_table
-from quadrag.reporting.run_tables import slice_tables
 from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.tables import slice_tables
 from quadrag.reporting.text import print_tables
 from quadrag.results.compare import Difference
 from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Run
-from quadrag.results.score import Score
+from quadrag.results.run import Run, Score
 from quadrag.stats import Interval
 
 pytestmark = pytest.mark.plugins

@@ -18,7 +18,7 @@ from quadrag.reporting.page.answers import collect_answers
 from quadrag.reporting.page.page import read_words
 from quadrag.reporting.questions import RunReader, find_phrase, note_gold, place_gold
 from quadrag.results.record import read_run, sha256
-from quadrag.run.finished import read_runs
+from quadrag.run.folder import read_runs
 
 pytestmark = pytest.mark.plugins
 

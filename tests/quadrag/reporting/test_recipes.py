@@ -14,11 +14,11 @@ from compared_runs import note_lost
 from quadrag import catalogue
 from quadrag.data.card_facts import card_facts
 from quadrag.paths import room
-from quadrag.reporting.replicas import list_reasons
+from quadrag.reporting.published import list_reasons
 from quadrag.reporting.settings import compare_settings, find_settings
 from quadrag.reporting.tables import tabulate_paper
 from quadrag.results.run import Run
-from quadrag.run.finished import read_result
+from quadrag.run.folder import read_result
 from quadrag.run.plan import read_recipe, recipes
 from quadrag.spec import merge
 

@@ -18,14 +18,12 @@ from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
 from quadrag.records import write_jsonl
 from quadrag.reporting.json_report import describe_results
-from quadrag.reporting.run_tables import summary, tabulate_scores
-from quadrag.reporting.tables import tabulate_paper
+from quadrag.reporting.tables import summary, tabulate_paper, tabulate_scores
 from quadrag.reporting.text import print_tables
 from quadrag.results.certificates import discredit
-from quadrag.results.run import Run
-from quadrag.results.score import Counts, Score, ScoreKey
+from quadrag.results.run import Counts, Run, Score, ScoreKey
 from quadrag.results.selection import MOST, pick_headlines
-from quadrag.run.finished import read_runs
+from quadrag.run.folder import read_runs
 
 pytestmark = pytest.mark.plugins
 

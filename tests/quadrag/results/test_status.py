@@ -6,10 +6,10 @@ from specs import record_of
 
 from quadrag.benchmark import MetricUse, load
 from quadrag.records import Question
+from quadrag.results.check import settle_scores
 from quadrag.results.note import NoteCode, notes_of
-from quadrag.results.score import Score, Status
-from quadrag.results.status import settle_scores
-from quadrag.scoring.rows import Measured, score_split
+from quadrag.results.run import Score, Status
+from quadrag.scoring.drive import Measured, score_split
 
 pytestmark = pytest.mark.plugins
 

@@ -15,7 +15,7 @@ from quadrag.errors import QuadragError
 from quadrag.loading import open_corpus
 from quadrag.parts import Retrieval
 from quadrag.records import Passage, document_id
-from quadrag.retrieval import tokens
+from quadrag.retrieval import chunk
 from quadrag.retrieval.llama_index_chunking import FileChunking
 from quadrag.retrieval.passages import PassageStore
 
@@ -93,7 +93,7 @@ def test_what_is_lacking_is_one_line(cli, monkeypatch, tmp_path):
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "empty"))
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
-    tokens._load_cl100k.cache_clear()
+    chunk._load_cl100k.cache_clear()
     code, _, err = cli(*RUN, *spec_file(retrieval=FILES))
     assert code == 2 and err.count("\n") == 1 and "pip install --no-deps llama-index-core" in err
     monkeypatch.setitem(sys.modules, "tiktoken", None)

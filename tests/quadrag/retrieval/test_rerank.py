@@ -9,7 +9,7 @@ from tiny_models import make_reranker
 from quadrag.errors import QuadragError
 from quadrag.parts import Retrieval
 from quadrag.records import Passage
-from quadrag.retrieval.rerank import HybridRerank, Reranker
+from quadrag.retrieval.hybrid import HybridRerank, Reranker
 
 QUERY = "体育局发放了什么？"
 TEXTS = ["股市上涨。", "体育局发放消费券。", "", "a", "体育局发放消费券。" * 30, "股市上涨。", "b"]

@@ -10,10 +10,10 @@ import pytest
 from tiny_models import make_encoder, make_reranker
 
 from quadrag.errors import QuadragError
+from quadrag.parts import Trust
 from quadrag.retrieval.encoder import Encoder
 from quadrag.retrieval.search import make_retriever
 from quadrag.run.plan import plan_run
-from quadrag.trust import Trust
 
 pytestmark = pytest.mark.plugins
 

@@ -7,9 +7,9 @@ from specs import record_of, spec_of
 
 from quadrag.benchmark import load
 from quadrag.records import Answer, Question
+from quadrag.results.check import settle_scores
 from quadrag.results.note import NoteCode, notes_of
-from quadrag.results.score import Status
-from quadrag.results.status import settle_scores
+from quadrag.results.run import Status
 from quadrag.scoring.drive import ScoringInputs
 from quadrag.scoring.judging import Judged, find_oddities
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quadrag.stats import wilson
-from quadrag.stats.ppi import ppi_mean, stratified_mean
+from quadrag.stats.agreement import ppi_mean, stratified_mean
 
 LABELS = [1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1]
 VERDICTS = [1, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1]

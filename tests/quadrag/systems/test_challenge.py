@@ -8,7 +8,7 @@ import pytest
 
 from quadrag.errors import QuadragError
 from quadrag.records import Question
-from quadrag.systems.challenge import Challenge
+from quadrag.systems.function import Challenge
 
 MODEL = """
 import json, sys

@@ -5,7 +5,7 @@ from chat_server import Rule
 
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.ledger import Ledger
-from quadrag.systems.completions import CompletionsTransport
+from quadrag.systems.models import CompletionsTransport
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
 PROMPT = "Human: Be brief.\n\nWho?\n\nAssistant:"

@@ -5,8 +5,8 @@ import pytest
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.policy import CallPolicy
 from quadrag.errors import QuadragError
+from quadrag.parts import Trust
 from quadrag.systems.models import open_completer
-from quadrag.trust import Trust
 
 CHAT = [{"role": "user", "content": "Who?"}]
 ROW = {"text": "kept", "reasoning": "", "finish_reason": "stop", "usage": {}, "latency": 0.0, "created": 0.0}

@@ -8,7 +8,7 @@ from chat_server import ChatServer
 from specs import spec_file
 
 from quadrag.run.plan import read_recipe, recipes
-from quadrag.systems.completions import CompletionsTransport
+from quadrag.systems.models import CompletionsTransport
 
 pytestmark = pytest.mark.plugins
 

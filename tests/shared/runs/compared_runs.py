@@ -9,8 +9,7 @@ import numpy as np
 from specs import record_of
 
 from quadrag.benchmark import Stratum
-from quadrag.results.run import Asked, Run
-from quadrag.results.score import Score, Status
+from quadrag.results.run import Asked, Run, Score, Status
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
 RGB_SPLITS = ["noise_0", "noise_20", "noise_40"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from quadrag.results.score import Score
+from quadrag.results.run import Score
 
 
 def as_rows(scores: Iterable[Score]) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ from quadrag.baselines.crag.kg.build import build
 from quadrag.baselines.crag.kg.clock import GraphAt, at, parse
 from quadrag.baselines.crag.kg.graph import Graph
 from quadrag.baselines.crag.kg.search import normalise
-from quadrag.baselines.crag.kg.tools import FUNCTIONS
+from quadrag.baselines.crag.kg.server import FUNCTIONS
 from quadrag.errors import QuadragError
 
 FILLER: dict[str, dict[str, Any]] = {f"filler{number}": {} for number in range(400)}

@@ -18,8 +18,16 @@ from hypothesis import strategies as st
 
 from quadrag.baselines.crag.kg.build import build
 from quadrag.baselines.crag.kg.graph import Graph
-from quadrag.baselines.crag.kg.pickled_files import Frame, read_items, read_table
-from quadrag.baselines.crag.kg.restricted_pickle import ADMITTED, Global, Refused, StandIn, read
+from quadrag.baselines.crag.kg.restricted_pickle import (
+    ADMITTED,
+    Frame,
+    Global,
+    Refused,
+    StandIn,
+    read,
+    read_items,
+    read_table,
+)
 from quadrag.errors import QuadragError
 
 PANDAS_2 = json.loads((Path(__file__).parent / "frames_pandas2.json").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from sample_graph import CALLS, EACH
 
 from quadrag.baselines.crag.kg.clock import at
 from quadrag.baselines.crag.kg.graph import Graph
-from quadrag.baselines.crag.kg.tools import FUNCTIONS, call
+from quadrag.baselines.crag.kg.server import FUNCTIONS, call
 from quadrag.cli import main
 
 pytest.importorskip("fastapi", reason="the server needs FastAPI: pip install '.[serve]'")

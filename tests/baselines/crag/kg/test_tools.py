@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quadrag.baselines.crag.kg.graph import Graph
-from quadrag.baselines.crag.kg.tools import FUNCTIONS, call, schemas
+from quadrag.baselines.crag.kg.server import FUNCTIONS, call, schemas
 from quadrag.errors import QuadragError
 
 SPELLED = {"str": "str", "int": "int", "strs": "List[str]"}

@@ -20,7 +20,7 @@ from quadrag.reporting.page.answers import collect_answers
 from quadrag.reporting.page.page import read_words, render_page, write_page
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
-from quadrag.run.finished import read_runs
+from quadrag.run.folder import read_runs
 
 pytestmark = pytest.mark.plugins
 

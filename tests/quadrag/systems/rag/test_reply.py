@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rag_asking import ask, question
 
 from quadrag.chat.reply import NoText
-from quadrag.reading import Unreadable
+from quadrag.errors import Unreadable
 from quadrag.records import Passage
 from quadrag.systems.service import RagTransport
 

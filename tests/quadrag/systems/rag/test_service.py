@@ -4,7 +4,7 @@ import pytest
 from rag_asking import DOCUMENTS, ask, asked, question
 from rag_server import RagServer
 
-from quadrag.chat.prices import Prices
+from quadrag.chat.policy import Prices
 from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question
 from quadrag.systems.service import RagService
