@@ -26,18 +26,13 @@ from quadrag.results import compare as results
 from quadrag.results.run import Place
 
 from .result import (
-    ROWS,
     Evaluation,
     Number,
-    check,
+    Shown,
     display,
     entrance,
     find_name,
-    place_columns,
     result,
-    score_frame,
-    to_html,
-    to_text,
     type_reasons,
 )
 
@@ -71,7 +66,7 @@ class Difference(Number):
         return cls(one.delta, write_difference(one), difference=one.delta, **parts)
 
 
-class Comparison(Mapping[str, Any]):
+class Comparison(Shown, Mapping[str, Any]):
     """Runs compared with the first of them: ``comparison["KEY"].difference``.
 
     Of two runs a name stands for a `Difference`, of more for a dictionary of these by system.
@@ -85,10 +80,10 @@ class Comparison(Mapping[str, Any]):
     def __init__(self, runs: Sequence[Evaluation]) -> None:
         """Pair the questions that each has with those of the first one; all have one profile."""
         self.runs, self.profile, self.labels = list(runs), runs[0].profile, runs[0].labels
-        names = [one.name for one in runs]
-        self._names = names if len({*names}) == len(names) else name_runs([str(one.folder) for one in runs])
-        self._keys = {name: score.key for one in reversed(runs) for name, score in one.rows.items()}
-        order = {score.key: None for one in runs for score in one.rows.values()}
+        names = [run.name for run in runs]
+        self._names = names if len({*names}) == len(names) else name_runs([str(run.folder) for run in runs])
+        self._keys = {name: score.key for run in reversed(runs) for name, score in run.rows.items()}
+        order = {score.key: None for run in runs for score in run.rows.values()}
         called = {key: name for name, key in self._keys.items()}
         self._keys = {called[key]: key for key in order}
 
@@ -100,13 +95,13 @@ class Comparison(Mapping[str, Any]):
                 and the message says why.
         """
         called = find_name(name, self._keys)
-        pairs = {self._names[run]: Difference.of(one) for run, one in self._list(called) if one.n}
+        pairs = {system: Difference.of(one) for system, one in self._by_system(called).items()}
         if not pairs:
-            raise UnknownScore(f"{called} is not compared: {self._explain(called, 1)}")
+            raise UnknownScore(f"{called} is not compared: {self._explain(called)}")
         return pairs if len(self.runs) > 2 else pairs[self._names[1]]
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._keys if any(one.n for _, one in self._list(name)))
+        return filter(self._by_system, self._keys)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -146,7 +141,7 @@ class Comparison(Mapping[str, Any]):
             limit: so many questions.
         """
         if not (worse or better):
-            print_tables([self._table(verbose)], verbose=verbose, language=self.labels, python=True)
+            print_tables(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
             return
         if len(self.runs) > 2:
             raise QuadragError("worse and better are of two runs; compare the two alone")
@@ -158,30 +153,22 @@ class Comparison(Mapping[str, Any]):
     def report(self, path: str | Path) -> Path:
         """Write the page of the runs, all answers side by side, and return where it lies."""
         place, runs = Path(path), [(name, [one.result]) for name, one in zip(self._names, self.runs, strict=True)]
-        write_page(place, runs, [self._table(verbose=True)], self.labels, profile=self.profile)
+        write_page(place, runs, self._tables(verbose=True), self.labels, profile=self.profile)
         return place
 
     @entrance
-    def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
-        """Return a `pandas.DataFrame` with a row for each question that two have or, `by` ``"metric"``, each score.
+    def to_pandas(self, *, texts: bool = True) -> Any:
+        """Return a `pandas.DataFrame` with a row for each question that two have.
 
-        Of more than two runs each but the first has rows; of questions they have the column ``system``. Of questions
-        there are ``answer_before`` and ``answer_after``; of each metric three columns, ``KEY_before``, ``KEY_after``
-        and ``KEY_difference``; ``unscored_before`` and ``unscored_after``; the others are those of
-        `Evaluation.to_pandas`. Of scores there are ``before`` and ``after``, each over all questions of its run; then
-        over the ``n`` questions scored in both the parts of `Difference`, its interval as ``low`` and ``high``; whether
-        it is a ``headline``; ``reason``, why it is not compared; system and folder of both runs.
+        Of more than two runs each but the first has rows, and there is the column ``system``. There are
+        ``answer_before`` and ``answer_after``; of each metric three columns, ``KEY_before``, ``KEY_after`` and
+        ``KEY_difference``; ``unscored_before`` and ``unscored_after``; the others are those of `Evaluation.to_pandas`.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
-            by: ``question`` or ``metric``.
         """
         import pandas  # type: ignore[import-untyped]
 
-        check("value of by", by, ROWS)
-        if by == "metric":
-            rows = [self._row(name, run) for name in self._keys for run in range(1, len(self.runs))]
-            return score_frame(sorted(rows, key=lambda row: not row["headline"]))
         first, *others = (one.to_pandas(texts=texts) for one in self.runs)
         frames = [self._pair(first, other, run) for run, other in enumerate(others, 1)]
         if len(frames) == 1:
@@ -189,55 +176,33 @@ class Comparison(Mapping[str, Any]):
         named = dict(zip(self._names[1:], frames, strict=True))
         return pandas.concat(named, names=["system"]).reset_index("system").reset_index(drop=True)
 
-    def __repr__(self) -> str:
-        """Say which is better, and show the differences of the headlines."""
-        return to_text([self._table()], self.labels)
-
-    def _repr_html_(self) -> str:
-        """Show a notebook the same."""
-        return to_html([self._table()], self.labels)
-
-    def _table(self, verbose: bool = False) -> Table:
-        runs = zip(self._names, (one.result for one in self.runs), strict=True)
-        return tabulate_comparison([*runs], self.profile, verbose)
+    def _tables(self, verbose: bool = False) -> list[Table]:
+        runs = zip(self._names, (run.result for run in self.runs), strict=True)
+        return [tabulate_comparison([*runs], self.profile, verbose)]
 
     @cached_property
-    def _found(self) -> dict[tuple[Place, int], results.Difference]:
+    def _differences(self) -> dict[tuple[Place, int], results.Difference]:
         """What runs differ by, or why it is not known, by the score's place and the run's."""
-        first, *others = (one.result for one in self.runs)
+        first, *others = (run.result for run in self.runs)
         compared = results.compare(first, others, self.profile, every=True)
-        return {(one.place, one.run): one for one in compared.differences}
+        return {(difference.place, difference.run): difference for difference in compared.differences}
 
-    def _list(self, name: str) -> list[tuple[int, results.Difference]]:
-        place = self._keys[name][1:]
-        return [(run, one) for run in range(1, len(self.runs)) if (one := self._found.get((place, run)))]
+    def _by_system(self, name: str) -> dict[str, results.Difference]:
+        place, differences = self._keys[name][1:], self._differences
+        found = {system: differences.get((place, run)) for run, system in enumerate(self._names) if run}
+        return {system: difference for system, difference in found.items() if difference and difference.n}
 
-    def _row(self, name: str, run: int) -> dict[str, Any]:
-        """Return the row of a score of two runs, compared or not."""
-        key, one = self._keys[name], dict(self._list(name)).get(run)
-        scores = [{score.key: score for score in self.runs[at].rows.values()}.get(key) for at in (0, run)]
-        before, after = one.values if one else (score and score.value for score in scores)
-        told: dict[str, Any] = vars(Difference.of(one)) if one and one.n else {}
-        low, high = told["interval"] if told.get("n", 0) >= results.FEW else (None, None)
-        row = {"score": name, "before": before, "after": after, "difference": told.get("difference")}
-        row |= {"low": low, "high": high, "p": told.get("p"), "p_holm": told.get("p_holm")}
-        row |= {"verdict": told.get("verdict", ""), "headline": bool(one and one.headline), "n": told.get("n", 0)}
-        row |= {count: told.get(count) for count in results.Changes._fields}
-        row |= {"reason": told["reason"] if told else self._explain(name, run), **place_columns(name, key)}
-        row |= {"system_before": self._names[0], "system_after": self._names[run]}
-        return row | {"folder_before": str(self.runs[0].folder), "folder_after": str(self.runs[run].folder)}
-
-    def _explain(self, name: str, run: int) -> str:
+    def _explain(self, name: str) -> str:
         """Say why a score is not compared, of one over all splits why that of the first such split is not."""
         key = self._keys[name]
-        for other in (name, *(other for other, at in self._keys.items() if at[3:] == key[3:])):
-            if (one := dict(self._list(other)).get(run)) and one.reason:
+        for other in (key, *(other for other in self._keys.values() if other[3:] == key[3:])):
+            if (one := self._differences.get((other[1:], 1))) and one.reason:
                 return say(explain_missing(one, self._names, [side.result for side in self.runs]), python=True)
-        scores = (score for at in (0, run) for score in self.runs[at].rows.values() if score.key == key)
+        scores = (score for run in self.runs[:2] for score in run.rows.values() if score.key == key)
         return next(filter(None, (say_score(score, python=True) for score in scores)), "")
 
     def _pair(self, before: Any, after: Any, run: int) -> Any:
-        """Put the tables of two runs side by side: a row for each question that both have, with the differences.
+        """Put the tables of two runs side by side.
 
         Where a run has several samples of a question, its values are their means, and its answer is the first one.
         """
