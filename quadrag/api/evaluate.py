@@ -12,7 +12,8 @@ from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels
 from quadrag.loading import Corpus, load_questions, open_whole_corpus
 from quadrag.records import Passage
-from quadrag.results.certificates import lay_beside, read_certificates
+from quadrag.results.certificates import read_certificates
+from quadrag.results.note import NoteCode
 from quadrag.results.record import NAME, RunRecord, read_run
 from quadrag.results.run import PROFILES
 from quadrag.run.models import open_models
@@ -198,7 +199,6 @@ def evaluate(
     with open_models(spec, policy, system=function) as models:
         found = run(spec, policy, models, folder)
     found.record.profile = profile
-    lay_beside([found])
     measured = Evaluation(found, shown_in)
     measured.report(folder / PAGE)
     for line in measured.invalid:
@@ -243,4 +243,8 @@ def _goes_on(made: RunRecord, spec: RunSpec, policy: CallPolicy, judged_later: b
     if made.spec.limit != spec.limit:  # the questions are others
         return False
     judged = bool(spec.judges) and (made.judged_in_vain or (judged_later and made.judge is None))
-    return judged or bool(policy.retry) or (made.has_note("invalid") and policy.max_failed > made.max_failed)
+    return (
+        judged
+        or bool(policy.retry)
+        or (bool(made.find_notes(NoteCode.INVALID)) and policy.max_failed > made.max_failed)
+    )

@@ -4,7 +4,7 @@ Nothing is computed or laid out here: values are those of `quadrag/results`, tab
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property, wraps
 from math import nan
 from pathlib import Path
@@ -25,18 +25,14 @@ from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
 from quadrag.results import run as results
-from quadrag.results.certificates import lay_beside
-from quadrag.results.items import FAILED, read_items
+from quadrag.results.items import FAILED, read_items, reason_of
 from quadrag.results.note import Level, Note, NoteCode
 from quadrag.results.run import PROFILES, Run, ScoreKey, Status
-from quadrag.results.selection import is_whole, pick_headlines, pool_rows
+from quadrag.results.selection import is_whole, pick_headlines, with_pooled
 from quadrag.run.folder import read_runs
 
 PAGE = "report.html"  # of a run, in its folder
-ROWS = ("question", "metric")  # what a row of a table of pandas is of
 _TEXTS = ("query", "answer", "gold")
-_KINDS = dict.fromkeys(("value", "low", "high", "before", "after", "difference", "p", "p_holm"), "float64")
-_KINDS |= dict.fromkeys(("n", "n_total", "better", "worse", "equal"), "Int64")
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -101,7 +97,25 @@ class Score(Number):
         return cls(score.value, line, **parts, signature=score.signature)
 
 
-class Evaluation(Mapping[str, Score]):
+class Shown:
+    """What shows its tables where it is printed, and in a notebook."""
+
+    labels: str
+    page = ""  # the file that a notebook links to
+
+    def _tables(self, verbose: bool = False) -> list[Table]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        tables = (translate_table(table, self.labels, python=True) for table in self._tables())
+        return clean("".join(map(draw_text, tables)).strip("\n"))
+
+    def _repr_html_(self) -> str:
+        tables = [translate_table(table, self.labels, python=True) for table in self._tables()]
+        return clean(make_environment().get_template("notebook.html").render(tables=tables, page=self.page))
+
+
+class Evaluation(Shown, Mapping[str, Score]):
     """The scores of a system by name, ``result["KEY"].value``, and how they are shown.
 
     Where a config has several splits a name has the split before it: ``result["SPLIT/KEY"]``. There is a score over all
@@ -120,6 +134,7 @@ class Evaluation(Mapping[str, Score]):
         self.folder = Path(result.folder or "")
         self.profile = result.record.profile
         self.labels = labels
+        self.page = str(self.folder / PAGE)
 
     def __getitem__(self, name: str) -> Score:
         """Return a score.
@@ -145,8 +160,8 @@ class Evaluation(Mapping[str, Score]):
         """The same as the run has them."""
         own = self.result.whole(self.profile)
         many = len({score.key.split for score in own}) > 1
-        every = (*pool_rows(self.result, own, self.profile), *own)
-        return {f"{one.key.split}/" * many + self._names[one.key.name]: one for one in every}
+        scores = with_pooled(self.result, own, self.profile)
+        return {f"{score.key.split}/" * many + self._names[score.key.name]: score for score in scores}
 
     @property
     def name(self) -> str:
@@ -171,34 +186,42 @@ class Evaluation(Mapping[str, Score]):
         return pick_notes(translate_table(self._tables()[0], self.labels, python=True).notes, Level.WARNING)
 
     @entrance
-    def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
-        """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
+    def to_pandas(self, *, texts: bool = True) -> Any:
+        """Return a `pandas.DataFrame` with a row for each sample of a question.
 
-        Of questions there are ``id``, ``split``, ``query``, ``answer``, ``gold``; the values that they count as in the
-        scores, those of the headlines first, each by its key or, where two metrics have a key of one name, as
-        ``METRIC.KEY``; ``unscored``, why one has none of its own, as ``raised`` with the exception;
-        ``sample`` and ``config``. Of scores there are ``score``, its name; the parts of `Score`, its interval as
-        ``low`` and ``high``; ``pooled``, whether it is over all splits; ``config``; and the run's ``system`` and
-        ``folder``.
+        There are ``id``, ``split``, ``query``, ``answer``, ``gold``; the values that it counts as in the scores, those
+        of the headlines first, each by its key or, where two metrics have a key of one name, as ``METRIC.KEY``;
+        ``unscored``, why one has none of its own, as ``raised`` with the exception; ``sample`` and ``config``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
-            by: ``question`` or ``metric``.
 
         Raises:
-            QuadragError: `texts`, and the data are not those any more; or `by` is neither.
+            QuadragError: `texts`, and the data are not those any more.
         """
-        check("value of by", by, ROWS)
-        if by == "question":
-            return self._items(texts)
-        rows = []
-        for name, score in self.scores.items():
-            low, high = score.interval or (None, None)
-            row = {"score": name, "value": score.value, "low": low, "high": high}
-            row |= {part: getattr(score, part) for part in ("n", "n_total", "valid", "reason")}
-            row |= {**place_columns(name, self.rows[name].key), "system": self.name, "folder": str(self.folder)}
-            rows.append(row)
-        return score_frame(rows)
+        import pandas  # type: ignore[import-untyped]
+
+        rows, record = [], self.result.record
+        for item in read_items(self.result):
+            key = (item["config"], item["split"], item["id"])
+            answer = self.result.texts.get((key, item["sample"]))
+            row = {name: item[name] for name in ("id", "split", "sample", "config")}
+            if texts:
+                question = self.reader.questions[key]
+                row |= {"query": question.query, "answer": answer, "gold": question.references}
+            failure, reasons = record.failures.get("/".join((*key, str(item["sample"])))), dict[str, None]()
+            for name, entry in item.items():
+                if isinstance(entry, Mapping):
+                    row[name] = entry.get(self.profile)
+                    if reason := reason_of(entry, self.profile):
+                        said = say_item(name, reason, record, answer is not None)
+                        reasons[f"{reason}: {failure}" if failure and reason in FAILED else said] = None
+            rows.append({**row, "unscored": ", ".join(reasons) or None})
+        frame = pandas.DataFrame(clean(rows)).rename(columns=self._names)
+        others = ["id", "split", *_TEXTS, "unscored", "sample", "config"]
+        values = [name for name in dict.fromkeys((*self._names.values(), *frame)) if name in {*frame} - {*others}]
+        order = [*others[:2], *(_TEXTS if texts else ()), *values, *others[-3:]]
+        return type_reasons(frame[order].astype(dict.fromkeys(values, "float64")), "unscored")
 
     @entrance
     def show(
@@ -224,7 +247,7 @@ class Evaluation(Mapping[str, Score]):
             write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
             return
         print_tables(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
-        write(f"\n{self.folder / PAGE}")
+        write(f"\n{self.page}")
 
     @entrance
     def report(self, path: str | Path) -> Path:
@@ -232,14 +255,6 @@ class Evaluation(Mapping[str, Score]):
         place, systems = Path(path), [(self.name, [self.result])]
         write_page(place, systems, tabulate(systems, self._profiles, self.labels, page=True), self.labels, self.profile)
         return place
-
-    def __repr__(self) -> str:
-        """Show the summary."""
-        return to_text(self._tables(), self.labels)
-
-    def _repr_html_(self) -> str:
-        """Show a notebook the summary."""
-        return to_html(self._tables(), self.labels, str(self.folder / PAGE))
 
     @cached_property
     def reader(self) -> RunReader:
@@ -253,32 +268,6 @@ class Evaluation(Mapping[str, Score]):
         keys = {score.key.name: score.key.key for score in every}
         times = Counter(keys.values())
         return {name: key if times[key] == 1 else name for name, key in keys.items()}
-
-    def _items(self, texts: bool) -> Any:
-        """Make the table of questions, a row for each sample."""
-        import pandas  # type: ignore[import-untyped]
-
-        rows, record = [], self.result.record
-        for item in read_items(self.result):
-            key = (item["config"], item["split"], item["id"])
-            answer = self.result.texts.get((key, item["sample"]))
-            row = {name: item[name] for name in ("id", "split", "sample", "config")}
-            if texts:
-                question = self.reader.questions[key]
-                row |= {"query": question.query, "answer": answer, "gold": question.references}
-            failure, reasons = record.failures.get("/".join((*key, str(item["sample"])))), dict[str, None]()
-            for name, entry in item.items():
-                if isinstance(entry, Mapping):
-                    row[name] = entry.get(self.profile)
-                    if reason := (entry.get("reason") or {}).get(self.profile):
-                        said = say_item(name, reason, record, answer is not None)
-                        reasons[f"{reason}: {failure}" if failure and reason in FAILED else said] = None
-            rows.append({**row, "unscored": ", ".join(reasons) or None})
-        frame = pandas.DataFrame(clean(rows)).rename(columns=self._names)
-        others = ["id", "split", *_TEXTS, "unscored", "sample", "config"]
-        values = [name for name in dict.fromkeys((*self._names.values(), *frame)) if name in {*frame} - {*others}]
-        order = [*others[:2], *(_TEXTS if texts else ()), *values, *others[-3:]]
-        return type_reasons(frame[order].astype(dict.fromkeys(values, "float64")), "unscored")
 
     @property
     def _profiles(self) -> list[str]:
@@ -309,7 +298,6 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str | None
     if len(found) > 1:
         inside = ", ".join(str(one.folder) for one in found)
         raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one: {inside}")
-    lay_beside(found)
     return Evaluation(found[0], shown_in)
 
 
@@ -343,38 +331,9 @@ def find_name(name: str, known: Mapping[str, ScoreKey]) -> str:
 
 
 def display(limit: int, verbose: bool, labels: str) -> DisplayOptions:
-    """Say how single questions are shown."""
     return DisplayOptions(limit, None if verbose else GLANCE, verbose, labels, python=True)
-
-
-# Tables.
-
-
-def place_columns(name: str, key: ScoreKey) -> dict[str, str | bool]:
-    """Return the columns that say what a score of this name is of; its metric is its name without the split."""
-    metric = name.removeprefix(f"{key.split}/")
-    return {"split": key.split, "pooled": is_whole(key.split), "metric": metric, "config": key.config}
-
-
-def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Make a `pandas.DataFrame` with a row for each score; what is not there is NaN, of counts NA."""
-    import pandas
-
-    frame = pandas.DataFrame(clean([*rows]))
-    return frame.astype({name: _KINDS[name] for name in frame if name in _KINDS})
 
 
 def type_reasons(frame: Any, *columns: str) -> Any:
     """Return a table whose columns of reasons are texts or None, whether there are any or not."""
     return frame.assign(**{name: frame[name].astype(object).where(frame[name].notna(), None) for name in columns})
-
-
-def to_text(tables: Sequence[Table], language: str) -> str:
-    """Draw tables as a terminal has them."""
-    return clean("".join(draw_text(translate_table(table, language, python=True)) for table in tables).strip("\n"))
-
-
-def to_html(tables: Sequence[Table], language: str, page: str = "") -> str:
-    """Draw tables as the page does, for a notebook, with a link to the page."""
-    shown = [translate_table(table, language, python=True) for table in tables]
-    return clean(make_environment().get_template("notebook.html").render(tables=shown, page=page))

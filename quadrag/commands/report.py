@@ -46,15 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show the runs, and hold them against what a pipeline asks."""
     from quadrag.reporting.comparison import refuse_same
-    from quadrag.results.certificates import lay_beside, read_certificates
+    from quadrag.results.certificates import read_certificates
     from quadrag.run.folder import read_runs
 
     least = dict(map(_read_least, arguments.fail_below))
     if arguments.fail_if and len(arguments.runs) == 1:
         raise QuadragError("--fail-if worse compares: name the run that the others are held against first")
     refuse_same(arguments.runs)
-    runs = read_runs(arguments.runs, arguments.profile)
-    lay_beside([result for _, parts in runs for result in parts], read_certificates(arguments.certificate))
+    runs = read_runs(arguments.runs, arguments.profile, read_certificates(arguments.certificate))
     _show(arguments, runs)
     return _check(arguments, runs, least) if arguments.fail_if or least else 0
 

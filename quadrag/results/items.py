@@ -8,11 +8,10 @@ from typing import Any
 from quadrag.benchmark import Stratum
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key
-from quadrag.stats import NOT_APPLICABLE, Item, summarise
-from quadrag.stats.means import choose_fill, counted
+from quadrag.stats import NOT_APPLICABLE, Item, choose_fill, counted, summarise
 
 from .record import RunRecord
-from .run import ALL, PROFILES, UNJUDGED, Cause, Counts, Run, Status
+from .run import PROFILES, UNJUDGED, Cause, Counts, Run, Status
 
 Lines = Sequence[Mapping[str, Any]]
 SHORT = EMPTY, CUT = Cause.EMPTY.value, Cause.CUT.value  # of a model, which have failed
@@ -23,19 +22,37 @@ _KINDS = {"empty": EMPTY, "cut": CUT}  # by their kind in `RunRecord.short`
 
 def reason_of(entry: Mapping[str, Any], profile: str) -> str | None:
     """Return why a metric's entry in a line has no value of its own under a profile."""
-    reasons: Mapping[str, str] = entry.get("reason", {})
+    reasons: Mapping[str, str] = entry.get("reason") or {}
     return reasons.get(profile)
 
 
 def items_of(lines: Lines, metric: str, profile: str, units: Mapping[Key, str] | None = None) -> list[Item]:
     """Read the items of one metric, ``module.key``; `units` are of the questions that do not stand alone."""
-    found = []
+    items = []
     for line in lines:
         if metric in line:
             key = (line["config"], line["split"], line["id"])
             value, why = line[metric].get(profile), reason_of(line[metric], profile)
-            found.append(Item(key, value, why, (units or {}).get(key)))
-    return found
+            items.append(Item(key, value, why, (units or {}).get(key)))
+    return items
+
+
+def exclude(result: Run, questions: Collection[Key]) -> Run:
+    """Return a run without some of its questions, with its scores over all the others.
+
+    A score that did not run or is invalid stays as it was; one whose metric has no value for each item is left out.
+    """
+    lines = [line for line in result.items if (line["config"], line["split"], line["id"]) not in questions]
+    units = {question: asked.unit for question, asked in result.asked.items() if asked.unit}
+    rest, scores = replace(result, items=lines), []
+    for score in result.whole():
+        items = items_of(rest.lines(*score.place[:2]), score.key.name, score.profile, units)
+        if not score.ran or score.status is Status.INVALID:
+            scores.append(score)
+        elif items:
+            mean = summarise(items, profile=score.profile, worst=score.record.worst, ends=score.record.range)
+            scores.append(replace(score, **mean._asdict(), counts=tally(items)))
+    return replace(rest, scores=scores)
 
 
 def tally(items: Sequence[Item]) -> Counts:
@@ -48,7 +65,6 @@ def tally(items: Sequence[Item]) -> Counts:
 
 
 def counts(item: Item, profile: str) -> bool:
-    """Whether an item has a say in a mean."""
     return item.value is not None or (profile == "corrected" and item.reason != NOT_APPLICABLE)
 
 
@@ -62,36 +78,15 @@ def stratify(
     groups: dict[Stratum, list[Item]] = defaultdict(list)
     for item in items:
         groups[strata[item.question]].append(item)
-    there = [stratum for stratum in sorted(groups) if any(counts(item, profile) for item in groups[stratum])]
+    known = [stratum for stratum in sorted(groups) if any(counts(item, profile) for item in groups[stratum])]
     totals: dict[str, float] = defaultdict(float)
-    for stratum in there:
+    for stratum in known:
         totals[stratum.domain] += stratum.weight
     domains = sum(1 for total in totals.values() if total)
     weights = [
-        stratum.weight / totals[stratum.domain] / domains if totals[stratum.domain] else 0.0 for stratum in there
+        stratum.weight / totals[stratum.domain] / domains if totals[stratum.domain] else 0.0 for stratum in known
     ]
-    return [groups[stratum] for stratum in there], weights
-
-
-def exclude(result: Run, questions: Collection[Key]) -> Run:
-    """Return a run without some of its questions, with its scores over all the others.
-
-    A score that did not run or is invalid stays as it was; one whose metric has no value for each item is left out.
-    """
-    lines = [line for line in result.items if (line["config"], line["split"], line["id"]) not in questions]
-    units = {question: asked.unit for question, asked in result.asked.items() if asked.unit}
-    scores = []
-    for score in result.scores:
-        here = [line for line in lines if (line["config"], line["split"]) == score.place[:2]]
-        items = items_of(here, score.key.name, score.profile, units)
-        if score.slice != ALL:
-            continue
-        if not score.ran or score.status is Status.INVALID:
-            scores.append(score)
-        elif items:
-            mean = summarise(items, profile=score.profile, worst=score.record.worst, ends=score.record.range)
-            scores.append(replace(score, **mean._asdict(), counts=tally(items)))
-    return replace(result, scores=scores, items=lines)
+    return [groups[stratum] for stratum in known], weights
 
 
 def find_short(answers: Iterable[Answer]) -> dict[str, str]:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from .record import RunRecord
-
 _SHOWN = 3  # notes of one code that stand above a table
 
 
@@ -30,7 +28,6 @@ class NoteCode(StrEnum):
     level: Level
 
     def __new__(cls, code: str, level: Level = Level.INFO) -> "NoteCode":
-        """Make a code with its level."""
         member = str.__new__(cls, code)
         member._value_ = code
         member.level = level
@@ -125,12 +122,7 @@ class Note:
 
     @property
     def level(self) -> Level:
-        """Who needs it."""
         return Level(self.params.get("level", self.code.level))
-
-    def as_row(self) -> dict[str, Any]:
-        """Return what `run.json` keeps of it."""
-        return {"code": self.code.value, "params": dict(self.params)}
 
 
 def group_notes(told: Iterable[tuple[str, Note]], names: Sequence[str]) -> list[Note]:
@@ -166,21 +158,3 @@ def group_notes(told: Iterable[tuple[str, Note]], names: Sequence[str]) -> list[
             notes.append(Note(NoteCode.MORE, {"count": len(more), "of": code}))
         notes += [replace(note, params={**note.params, "level": Level.DETAIL}) for note in more]
     return notes
-
-
-def notes_of(run: RunRecord, *codes: NoteCode) -> list[Note]:
-    """Return the notes of a run that have one of these codes, in the order of the codes."""
-    return [Note(code, row["params"]) for code in codes for row in run.notes if row["code"] == code]
-
-
-def keys_of(run: RunRecord, *codes: NoteCode) -> set[str]:
-    """Return the scores that such notes are about."""
-    return {key for note in notes_of(run, *codes) for key in note.params["keys"]}
-
-
-def rename_splits(run: RunRecord, suffix: str) -> list[dict[str, Any]]:
-    """Return a run's notes with a suffix at the names of splits."""
-    return [
-        {"code": row["code"], "params": {k: v + suffix if k == "split" else v for k, v in row["params"].items()}}
-        for row in run.notes
-    ]

@@ -11,15 +11,14 @@ from statistics import fmean
 from typing import Any
 
 from quadrag.benchmark import load
+from quadrag.metric_record import WEIGHTED
 from quadrag.records import Key
-from quadrag.stats import NOT_APPLICABLE, Item, summarise
-from quadrag.stats.means import choose_fill, counted
+from quadrag.stats import NOT_APPLICABLE, Item, choose_fill, counted, summarise
 
 from .items import FAILED, items_of
 from .run import ALL, Asked, Counts, Run, Score, Status, find_by_phrase
 
 MOST = 5  # headlines of a split
-WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
 
 
 def pick_headlines(scores: Sequence[Score], profile: str) -> list[Score]:
@@ -32,24 +31,22 @@ def pick_headlines(scores: Sequence[Score], profile: str) -> list[Score]:
     rows = [row for row in rows if row.place not in by_phrase]
     picked: list[Score] = []
     for (benchmark, *_), group in groupby(rows, key=lambda row: (row.key.benchmark, row.key.config, row.key.split)):
-        here = list(group)
-        by_name = {row.record.name: row for row in here}
+        of_split = list(group)
+        by_name = {row.record.name: row for row in of_split}
         first = [by_name[name] for name in load(benchmark).headlines if name in by_name]
-        picked += (first or here)[:MOST]
+        picked += (first or of_split)[:MOST]
     return picked
 
 
-def pool_rows(result: Run, rows: Sequence[Score], profile: str) -> list[Score]:
-    """Make scores of the metrics that all splits of a config have over all of them; [] of a config of one split.
+def with_pooled(result: Run, rows: Sequence[Score], *profiles: str) -> list[Score]:
+    """Return scores of a run with, before them, those of their metrics over all splits of a config.
 
-    What is of no split is counted once, by its first reason. ``times`` says in how many splits each question has a
-    value, where that is the same for all.
-
-    Args:
-        result: of a run.
-        rows: its scores; those of the profile over all items count.
-        profile: ``official`` or ``corrected``.
+    There is none of a metric that a split lacks, or has no value of.
     """
+    return [*(pooled for profile in profiles for pooled in _pool_all(result, rows, profile)), *rows]
+
+
+def _pool_all(result: Run, rows: Sequence[Score], profile: str) -> list[Score]:
     splits: dict[str, set[str]] = {}
     metrics: dict[tuple[str, str, str], list[Score]] = {}
     for row in rows:
@@ -60,7 +57,9 @@ def pool_rows(result: Run, rows: Sequence[Score], profile: str) -> list[Score]:
         if usable and not row.key.key.endswith(WEIGHTED) and row.record.direction != "none":
             metrics.setdefault((row.key.config, row.key.metric, row.key.key), []).append(row)
     return [
-        _pool(result, here, profile) for (config, *_), here in metrics.items() if 1 < len(splits[config]) == len(here)
+        _pool(result, in_splits, profile)
+        for (config, *_), in_splits in metrics.items()
+        if 1 < len(splits[config]) == len(in_splits)
     ]
 
 
@@ -70,7 +69,6 @@ def name_whole(splits: int) -> str:
 
 
 def is_whole(split: str) -> bool:
-    """Whether it is such a name."""
     return split.startswith("all ") and split.endswith(" splits")
 
 
@@ -85,7 +83,7 @@ def average_samples(items: Iterable[Item], fill: float | None) -> dict[Any, floa
     for item in items:
         if (value := counted(item, fill)) is not None:
             values.setdefault(item.question, []).append(value)
-    return {question: fmean(one) for question, one in values.items()}
+    return {question: fmean(samples) for question, samples in values.items()}
 
 
 def _average(result: Run, items: Iterable[Item], fill: float | None) -> dict[Any, float]:
@@ -93,7 +91,7 @@ def _average(result: Run, items: Iterable[Item], fill: float | None) -> dict[Any
     values: dict[Any, list[float]] = {}
     for place, value in average_samples(items, fill).items():
         values.setdefault(name_question(result.asked, place), []).append(value)
-    return {question: fmean(one) for question, one in values.items()}
+    return {question: fmean(in_splits) for question, in_splits in values.items()}
 
 
 def _pool(result: Run, rows: Sequence[Score], profile: str) -> Score:
@@ -110,7 +108,7 @@ def _pool(result: Run, rows: Sequence[Score], profile: str) -> Score:
         key=first.key._replace(split=name_whole(len(rows))),
         value=summary.value,
         interval=summary.interval,
-        counts=_count(result, items, fill, len(means), len(rows)),
+        counts=_count(result, items, fill, len(means)),
         method=summary.method,
         over_scored=fmean(scored.values()) if scored else None,
         signature="; ".join(dict.fromkeys(row.signature for row in rows)),
@@ -119,14 +117,15 @@ def _pool(result: Run, rows: Sequence[Score], profile: str) -> Score:
     )
 
 
-def _count(result: Run, items: Sequence[Item], fill: float | None, n_scored: int, n_splits: int) -> Counts:
+def _count(result: Run, items: Sequence[Item], fill: float | None, n_scored: int) -> Counts:
+    """Count questions; what has a value in no split counts once, by its first reason."""
     reasons: dict[Any, list[str | None]] = {}
     splits: dict[Any, set[str]] = {}
     for item in items:
-        at: Any = item.question
-        question = name_question(result.asked, at)
+        place: Any = item.question
+        question = name_question(result.asked, place)
         reasons.setdefault(question, []).append(item.reason)
-        splits.setdefault(question, set()).add(at[1])
+        splits.setdefault(question, set()).add(place[1])
     times = {len(each) for each in splits.values()} if all(item.value is not None for item in items) else {1}
     lost = [item.reason for item in items if item.value is None and item.reason not in (None, NOT_APPLICABLE)]
     whys = [[why for why in each if why != NOT_APPLICABLE] for each in reasons.values() if all(each)]
@@ -135,7 +134,6 @@ def _count(result: Run, items: Sequence[Item], fill: float | None, n_scored: int
         n_scored=n_scored,
         n_not_applicable=whys.count([]),
         unscored=Counter(map(str, lost if fill is None else [why[0] for why in whys if why])),
-        n_splits=n_splits,
         n_answers=len(items),
         left_out=sum(item.value is None and item.reason in FAILED for item in items) if fill is None else 0,
         times=times.pop() if len(times) == 1 and times != {1} else 0,

@@ -7,7 +7,7 @@ from specs import record_of
 from quadrag.benchmark import MetricUse, load
 from quadrag.records import Question
 from quadrag.results.check import settle_scores
-from quadrag.results.note import NoteCode, notes_of
+from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Score, Status
 from quadrag.scoring.drive import Measured, score_split
 
@@ -102,8 +102,8 @@ def test_what_failed_decides_the_status_and_is_kept_with_its_numbers(entries, fa
     assert tuple(row["status"] for row in rows if row["slice"] == "all") == statuses
     for row in rows:
         assert (row["value"] is None) == (row["status"] is INVALID)
-    assert [note["code"] for note in run.notes] == ([code] if code else [])
-    for note in notes_of(run, *NoteCode):
+    assert [note.code for note in run.notes] == ([code] if code else [])
+    for note in run.notes:
         assert (note.params["config"], note.params["split"]) == (CONFIG, SPLIT)
         assert note.params["keys"] == ["rgb_accuracy.accuracy"] and note.params.items() >= params.items()
 
@@ -124,14 +124,14 @@ def test_where_nothing_is_to_be_had_of_the_judge_what_asks_it_has_no_value(facts
     assert {(row["status"], row["reason"], row["value"], row["n_scored"]) for row in rows} == {
         (INVALID, cause, None, 0)
     }
-    (note,) = notes_of(run, NoteCode.INVALID)
+    (note,) = run.find_notes(NoteCode.INVALID)
     assert (note.params["cause"], note.params["said"], note.params["judge"]) == (cause, said, "j")
     assert {row["status"] for row in run_of([RIGHT] * 4, **facts)[0]} == {OK}, "words ask nobody"
 
 
 @pytest.mark.parametrize(("ruled", "status"), [(0, Status.UNTRUSTED_JUDGE), (4, OK)])
 def test_what_rests_on_verdicts_that_say_nothing_is_not_trusted(ruled, status):
-    notes = [{"code": "judge_constant", "params": {"keys": ["truthfulness.accuracy"]}}]
+    notes = [Note(NoteCode.JUDGE_CONSTANT, {"keys": ["truthfulness.accuracy"]})]
     entries = [RIGHT | {"ruled": [*BOTH]} if at < ruled else RIGHT for at in range(4)]
     rows, run = run_of(entries, "truthfulness", judge="j", notes=notes)
     assert {row["status"] for row in rows} == {status} and run.notes == notes
