@@ -25,10 +25,9 @@ from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
 from quadrag.results import run as results
-from quadrag.results.items import FAILED, read_items, reason_of
+from quadrag.results.items import FAILED, is_whole, pick_headlines, read_items, reason_of, with_pooled
 from quadrag.results.note import Level, Note, NoteCode
 from quadrag.results.run import PROFILES, Run, ScoreKey, Status
-from quadrag.results.selection import is_whole, pick_headlines, with_pooled
 from quadrag.run.folder import read_runs
 
 PAGE = "report.html"  # of a run, in its folder

@@ -26,9 +26,9 @@ from quadrag.results.compare import (
     is_same,
     name_judges,
 )
+from quadrag.results.items import is_whole, with_pooled
 from quadrag.results.note import Level, Note, NoteCode, group_notes
 from quadrag.results.run import PROFILES, Place, Run, Score, Status
-from quadrag.results.selection import is_whole, with_pooled
 
 from .messages import say
 from .names import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, name_places, name_runs, value_cell

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.provenance import join
+from quadrag.results.items import with_pooled
 from quadrag.results.note import NoteCode
 from quadrag.results.run import Run, Status
-from quadrag.results.selection import with_pooled
 
 from .messages import say, say_invalid
 from .names import count_all, count_both

@@ -15,10 +15,9 @@ from quadrag.metric_record import show_key
 from quadrag.provenance import Share, join
 from quadrag.results.certificates import note_judges
 from quadrag.results.check import is_part
-from quadrag.results.items import exclude, items_of
+from quadrag.results.items import exclude, items_of, pick_headlines, with_pooled
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import ALL, PROFILES, Run, Score, Status, find_by_phrase
-from quadrag.results.selection import pick_headlines, with_pooled
 from quadrag.run.folder import refuse_repeated_tasks
 from quadrag.spec import NONE
 from quadrag.stats import choose_fill, counted

@@ -27,11 +27,10 @@ from quadrag.stats import (
 )
 
 from .certificates import kept_certificates
-from .items import counts, items_of, stratify
+from .items import average_samples, counts, items_of, name_question, name_whole, pick_headlines, stratify, with_pooled
 from .note import NoteCode
 from .record import RunRecord
 from .run import PROFILES, Place, Run, Score, Status, find_by_phrase
-from .selection import average_samples, name_question, name_whole, pick_headlines, with_pooled
 
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 FEW = 5  # questions, below which a difference has no interval and no verdict
