@@ -57,7 +57,6 @@ class Difference(Number):
 
     @classmethod
     def of(cls, one: results.Difference) -> Self:
-        """Make one of what a run differs by, of runs that are compared by it."""
         assert one.delta is not None and one.interval
         doubts = (say_score(score, python=True) for score in one.scores if score and score.value is not None)
         parts = {name: getattr(one, name) for name in _PARTS if name != "difference"}
@@ -78,7 +77,6 @@ class Comparison(Shown, Mapping[str, Any]):
     """
 
     def __init__(self, runs: Sequence[Evaluation]) -> None:
-        """Pair the questions that each has with those of the first one; all have one profile."""
         self.runs, self.profile, self.labels = list(runs), runs[0].profile, runs[0].labels
         names = [run.name for run in runs]
         self._names = names if len({*names}) == len(names) else name_runs([str(run.folder) for run in runs])

@@ -64,11 +64,9 @@ class Documents:
     """The documents of a corpus in their order, read from the files each time that they are gone through."""
 
     def __init__(self, opened: Corpus) -> None:
-        """Take an open corpus."""
         self._opened = opened
 
     def __iter__(self) -> Iterator[Passage]:
-        """Yield them one by one."""
         return (Passage(one.id, one.title, one.text) for one in self._opened.documents())
 
     def __len__(self) -> int:

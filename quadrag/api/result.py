@@ -54,7 +54,6 @@ class Number(float):
     """A float with the parts that it is told by; printed it is a line as tables write it."""
 
     def __new__(cls, number: float | None = None, line: str = "", **parts: Any) -> Self:
-        """Take a number, None for NaN, its line, and its parts by name."""
         found = super().__new__(cls, nan if number is None else number)
         found.__dict__.update(parts, line=line)
         return found
@@ -83,7 +82,6 @@ class Score(Number):
 
     @classmethod
     def of(cls, score: results.Score) -> Self:
-        """Make one of a score of a run."""
         (n, total), unit, reason = count_both(score), score.record.unit, say_score(score, python=True)
         interval = score.interval if score.interval and (score.n or 0) >= FEW else None
         line = f"{score.key.key} {format_value(score.value, unit, score.n)}"
@@ -128,7 +126,6 @@ class Evaluation(Shown, Mapping[str, Score]):
     """
 
     def __init__(self, result: Run, labels: str = LANGUAGES[0]) -> None:
-        """Take a run's result."""
         self.result = result
         self.folder = Path(result.folder or "")
         self.profile = result.record.profile
@@ -156,7 +153,6 @@ class Evaluation(Shown, Mapping[str, Score]):
 
     @cached_property
     def rows(self) -> dict[str, results.Score]:
-        """The same as the run has them."""
         own = self.result.whole(self.profile)
         many = len({score.key.split for score in own}) > 1
         scores = with_pooled(self.result, own, self.profile)
@@ -301,7 +297,6 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str | None
 
 
 def check(what: str, value: str, known: Collection[str]) -> None:
-    """Refuse a value that is not among the known ones."""
     if value not in known:
         raise unknown_name(what, value, known)
 

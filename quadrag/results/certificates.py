@@ -138,7 +138,6 @@ class Certificate:
 
     @property
     def is_chance(self) -> bool:
-        """Whether the judge agrees with people no better than chance, so that its verdicts say nothing."""
         return self._may_be_chance and (self.figures["kappa"] or 0) <= _NO_KAPPA
 
     @property
@@ -192,17 +191,13 @@ def find_certificate(certificates: Sequence[Certificate], signature: str) -> Cer
 
 
 def mark_by_chance(scores: Sequence[Score], certificates: Sequence[Certificate]) -> list[Score]:
-    """Mark scores that rest on a judge that is as good as chance."""
     first_fits = {score.key.name: find_certificate(certificates, score.signature) for score in scores}
     by_chance = {name for name, certificate in first_fits.items() if certificate and certificate.is_chance}
     return [discredit(score) if score.key.verdict in by_chance else score for score in scores]
 
 
 def discredit(score: Score) -> Score:
-    """Mark a score whose value rests on verdicts that agree with people no better than chance.
-
-    None that rules alone decided.
-    """
+    """Mark a score as resting on verdicts that say nothing; none that rules alone decided."""
     if score.counts.by_rule or score.status not in (Status.OK, Status.UNRELIABLE):
         return score
     return replace(score, status=Status.UNTRUSTED_JUDGE, reason=Cause.JUDGE_BY_CHANCE)

@@ -97,7 +97,6 @@ def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failure
 
 
 def _set_status(scores: Sequence[Score], run: RunRecord, failures: AllFailures) -> list[Score]:
-    """Return the scores with their status and reason; without a value, and with what could be read, where invalid."""
     scores = [_settle_ruled(score) for score in scores]
     codes = (NoteCode.JUDGE_DOUBTFUL, NoteCode.JUDGE_CONSTANT)
     doubts = {key: Cause(note.code.value) for note in run.find_notes(*codes) for key in note.params["keys"]}
@@ -207,7 +206,6 @@ def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[
 
 
 def check_failures(run: RunRecord) -> list[Note]:
-    """Return what failed of a run's items, as it is said."""
     codes = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
     return [_of_failure(note) for note in run.find_notes(*codes)]
 
@@ -228,7 +226,6 @@ def is_part(run: RunRecord) -> bool:
 
 
 def _of_failure(note: Note) -> Note:
-    """Return a kept note on items that failed with what says why most did and what to do."""
     params = note.params
     kept = {
         name: params[name] for name in ("judge", "failed", "total", "limit", "reasons", "profile") if name in params
@@ -313,7 +310,6 @@ def _check_passages(run: RunRecord) -> Iterator[Note]:
 
 
 def _check_data(run: RunRecord) -> Iterator[Note]:
-    """Say on what data a run is, what was not ours, and under which settings it was made."""
     known = configs(run.benchmark)
     kind = "plain"
     if run.provenance is not Provenance.OWN and (run.config.endswith("_original") or f"{run.config}_original" in known):
@@ -353,7 +349,6 @@ def list_settings(run: RunRecord) -> list[str]:
 
 
 def _check_metrics(scores: Sequence[Score]) -> Iterator[Note]:
-    """Explain the values that no paper defines, and say of which a lower one is better."""
     for score in {score.label: score for score in scores if score.ran and score.record.about}.values():
         yield Note(NoteCode.ABOUT, {"key": score.label, "about": score.prose(score.record.about)})
     if lower := dict.fromkeys(score.label for score in scores if score.ran and score.record.direction == "lower"):
@@ -361,7 +356,6 @@ def _check_metrics(scores: Sequence[Score]) -> Iterator[Note]:
 
 
 def check_lacking(scores: Sequence[Score]) -> Iterator[Note]:
-    """Say which metrics did not run and what runs them, and what has no value though it did not fail."""
     missing: dict[str, dict[str, None]] = {}
     for score in scores:
         if not score.ran:

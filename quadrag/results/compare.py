@@ -67,8 +67,6 @@ class Verdict(StrEnum):
 
 
 class Changes(NamedTuple):
-    """On how many questions the other run is better, worse and equal."""
-
     better: int
     worse: int
     equal: int
@@ -125,8 +123,6 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Runs, the first of which the others are compared with, and what these differ by: the headlines first."""
-
     runs: Sequence[Run]
     profile: str
     differences: Sequence[Difference]
@@ -139,7 +135,6 @@ class Comparison:
 
 
 def drop_parts(differences: Sequence[Difference]) -> list[Difference]:
-    """Drop the differences of single splits where there is that over all of them."""
     whole = {(one.run, one.place[0], *one.place[2:]) for one in differences if one.splits}
     return [one for one in differences if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
 
@@ -296,7 +291,6 @@ def is_same(first: Run, second: Run, question: Any) -> bool:
 
 @lru_cache(maxsize=1)  # of the two that are compared: every metric asks
 def answer_alike(first: Run, second: Run) -> bool:
-    """Whether two runs share a question, and all answers to those that they share are the same texts."""
     shared = [at for at in first.texts if at in second.texts and is_same(first, second, at[0])]
     return bool(shared) and all(first.texts[at] is not None and first.texts[at] == second.texts[at] for at in shared)
 
@@ -365,7 +359,6 @@ def _rest_apart(two: RunPair, place: Place) -> bool:
 
 
 def _find_whole(base: Run, places: Sequence[Place]) -> dict[Place, list[Place]]:
-    """Find what is over several splits of a config together, with the place of each split."""
     found: dict[tuple[str, str, str], list[Place]] = {}
     for place in places:
         if place[1] in base.record.splits and has_better(place) and not place[3].endswith(WEIGHTED):
@@ -409,10 +402,7 @@ def _adjust(family: _Family, kind_of: Callable[[RunAndPlace], Hashable]) -> _Fam
 
 
 def _shape(gains: Mapping[Any, float]) -> Hashable:
-    """Return what each question gained, in proportion to the first that is not 0.
-
-    It is the same of two metrics whose gains are equal, opposite or multiples, question by question.
-    """
+    """Return what each question gained, in proportion to the first that is not 0: the same of opposites and multiples."""
     changed = {question: gain for question, gain in gains.items() if abs(gain) > 1e-9}
     unit = next(iter(changed.values()), 1.0)
     return frozenset((question, round(gain / unit, 6)) for question, gain in changed.items())

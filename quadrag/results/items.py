@@ -26,7 +26,6 @@ _KINDS = {"empty": EMPTY, "cut": CUT}  # by their kind in `RunRecord.short`
 
 
 def reason_of(entry: Mapping[str, Any], profile: str) -> str | None:
-    """Return why a metric's entry in a line has no value of its own under a profile."""
     reasons: Mapping[str, str] = entry.get("reason") or {}
     return reasons.get(profile)
 
@@ -207,7 +206,6 @@ def _pool_all(result: Run, rows: Sequence[Score], profile: str) -> list[Score]:
 
 
 def name_whole(splits: int) -> str:
-    """Name all splits of a config where a split's name stands."""
     return f"all {splits} splits"
 
 

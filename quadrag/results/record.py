@@ -27,8 +27,6 @@ _PLACES = {"data_dir", "prompts", "options", "system", "entity_model", "judges",
 
 @dataclass(slots=True)
 class RunRecord:
-    """What is known of a run."""
-
     spec: RunSpec  # what is measured, with what
     # What decides its files beside the spec: ``quadrag`` (its version), ``splits``, ``options`` (files by content),
     # ``retrieval`` (the settings used), ``search`` (versions and weights behind it), ``graph``, ``system``, ``entity``
@@ -177,7 +175,6 @@ def name_judge(place: int) -> str:
 
 
 def read_run(folder: Path) -> RunRecord:
-    """Read a folder's `run.json`; raise QuadragError where it is missing, damaged or not of its form."""
     path = folder / NAME
     try:
         row = parse_json(path.read_bytes(), path)
@@ -200,7 +197,6 @@ def read_run(folder: Path) -> RunRecord:
 
 
 def sum_of(row: Mapping[str, Any]) -> str:
-    """Return the sha256 of a record's canonical JSON."""
     return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
 
 
@@ -209,16 +205,11 @@ def sha256(path: Path) -> str:
 
 
 def is_as_written(folder: Path, run: RunRecord, stage: str) -> bool:
-    """Whether a stage's file is in a folder as the run wrote it."""
     return stage in run.files and (folder / stage).is_file() and run.files[stage] == sha256(folder / stage)
 
 
 def check_stage(folder: Path, run: RunRecord, stage: str) -> None:
-    """Hold a stage's file against its sum.
-
-    Raises:
-        QuadragError: the file is not as the run left it, or not there.
-    """
+    """Refuse a stage's file that is not as the run wrote it, or is not there."""
     path = folder / stage
     if not path.is_file():
         raise QuadragError(f"{folder} has no {stage}; run it to its end first")

@@ -47,8 +47,6 @@ class ScoreKey(NamedTuple):
 
 
 class Status(StrEnum):
-    """Whether a score may be used."""
-
     OK = "ok"
     NOT_RUN = "not_run"  # what it needs was not there, as its reason says
     INVALID = "invalid"  # too many items failed, or nothing is to be had of the judge: it has no value
@@ -206,8 +204,6 @@ class Asked(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """A run, its scores and its lines of ``items.jsonl``."""
-
     record: RunRecord
     scores: list[Score]
     items: list[dict[str, Any]]
