@@ -402,7 +402,7 @@ def _adjust(family: _Family, kind_of: Callable[[RunAndPlace], Hashable]) -> _Fam
 
 
 def _shape(gains: Mapping[Any, float]) -> Hashable:
-    """Return what each question gained, in proportion to the first that is not 0: the same of opposites and multiples."""
+    """Return what each question gained, by the first that is not 0: the same of opposites and multiples."""
     changed = {question: gain for question, gain in gains.items() if abs(gain) > 1e-9}
     unit = next(iter(changed.values()), 1.0)
     return frozenset((question, round(gain / unit, 6)) for question, gain in changed.items())
