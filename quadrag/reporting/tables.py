@@ -14,7 +14,6 @@ from quadrag.catalogue import configs
 from quadrag.metric_record import show_key
 from quadrag.provenance import Share, join
 from quadrag.results.certificates import note_judges
-from quadrag.results.check import is_part
 from quadrag.results.items import exclude, items_of, pick_headlines, with_pooled
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import ALL, PROFILES, Run, Score, Status, find_by_phrase
@@ -76,7 +75,9 @@ def summary(result: Run, profile: str) -> Table:
     notes = [*note_replicas([result], profile, alone=True), *note_ours([result], [[*rows.values(), *not_run]], profile)]
     notes += [*[Note(NoteCode.OTHER_PROFILE)] * any(differing), *note_judges([result], profile)]
     if any(best):
-        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * is_part(result.record)
+        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * bool(
+            result.record.coverage or result.record.held
+        )
         notes += [*note_paper(result.record.benchmark, list(filter(None, best))), *note_corpus([result.record])]
     splits = {row.key.split for row in rows.values()}
     return Table(title_of(result, splits.pop() if len(splits) == 1 else ""), "metric", columns, lines, notes)

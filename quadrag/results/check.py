@@ -221,16 +221,13 @@ def _check_parts(result: Run) -> Iterator[Note]:
         yield Note(NoteCode.PARTIAL, {"kind": "files", **part._asdict()})
 
 
-def is_part(run: RunRecord) -> bool:
-    return bool(run.coverage or run.held)
-
-
 def _of_failure(note: Note) -> Note:
     params = note.params
     kept = {
         name: params[name] for name in ("judge", "failed", "total", "limit", "reasons", "profile") if name in params
     }
-    kept |= {"places": [f"{params['config']} {params['split']}"], "keys": _show(params["keys"])}
+    labels = [show_key(*name.split(".", 1)) for name in params["keys"]]
+    kept |= {"places": [f"{params['config']} {params['split']}"], "keys": labels}
     if note.code is NoteCode.FAILED_COUNTED:
         how = "short" if {*params["reasons"]} <= {*SHORT} else params["profile"] or "both"
         return Note(note.code, kept | {"counted": Note(note.code, {"kind": f"counted.{how}"})})
@@ -268,10 +265,6 @@ def _of_judge(note: Note, result: Run) -> Note:
 
 def _write(verdict: float | str) -> str:
     return verdict.replace("_", " ") if isinstance(verdict, str) else f"{verdict:g}"
-
-
-def _show(names: Sequence[str]) -> list[str]:
-    return [show_key(*name.split(".", 1)) for name in names]
 
 
 def _check_texts(result: Run) -> Iterator[Note]:

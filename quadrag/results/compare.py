@@ -102,7 +102,6 @@ class Difference:
 
     @property
     def detectable(self) -> float:
-        """The smallest true difference that as many questions show to a test at 5% in four of five cases."""
         return detectable(self.spread, self.n)
 
     @property
@@ -174,7 +173,6 @@ def record_at(place: Place) -> KeyRecord:
 
 
 def has_better(place: Place) -> bool:
-    """Whether one end of a metric is the better one, so that a difference asks for a verdict; of lengths neither is."""
     return record_at(place).direction != "none"
 
 
@@ -200,9 +198,10 @@ _Family: TypeAlias = dict[RunAndPlace, _Paired]
 
 def _compare_family(runs: Sequence[Run], places: Sequence[Place], profile: str, headline: bool) -> list[Difference]:
     """Compare runs with the first one by some scores; of several splits what is over all of them stands first."""
-    others, whole = range(1, len(runs)), _find_whole(runs[0], places)
-    shown, overall = _Family(), _Family()
-    for number in others:
+    whole = _find_whole(runs[0], places)
+    shown: _Family = {}
+    overall: _Family = {}
+    for number in range(1, len(runs)):
         for place in places:
             if paired := _pair((runs[0], runs[number]), place, profile):
                 shown[number, place] = paired
@@ -219,7 +218,7 @@ def _compare_family(runs: Sequence[Run], places: Sequence[Place], profile: str, 
         scores = with_pooled(run, [score for score in run.whole(profile) if score.place in parts], profile)
         rows.append({score.place: score for score in (*run.whole(profile), *scores)})
     differences: list[Difference] = []
-    for number in others:
+    for number in range(1, len(runs)):
         two, known = (runs[0], runs[number]), (rows[0], rows[number])
         by_place = {place: _describe(two, known, (number, place), shown, headline) for place in places}
         for place, split_places in whole.items():
@@ -453,7 +452,8 @@ def _pair(two: RunPair, place: Place, profile: str) -> _Paired | None:
     """Pair means or, on the questions that count in both so that these have the same strata, weighted ones."""
     if not (sides := _find_sides(two, place, profile)):
         return None
-    groups, weights = [[side] for side in sides], None
+    groups = [[side] for side in sides]
+    weights = None
     if place[3].endswith(WEIGHTED):
         strata = {what: asked.stratum for what, asked in (two[0].asked or two[1].asked).items() if asked.stratum}
         counting = [{item.question for item in side if counts(item, profile)} for side in sides]
@@ -461,7 +461,8 @@ def _pair(two: RunPair, place: Place, profile: str) -> _Paired | None:
         if not shared <= strata.keys():
             return None
         stratified = [stratify([item for item in side if item.question in shared], strata, profile) for side in sides]
-        groups, weights = [strata_of_run for strata_of_run, _ in stratified], stratified[0][1]
+        groups = [strata_of_run for strata_of_run, _ in stratified]
+        weights = stratified[0][1]
     pair = paired_difference(*groups, weights=weights, profile=profile, worst=record_at(place).worst)
     return _Paired(pair, _count(sides, place, profile)) if pair else None
 

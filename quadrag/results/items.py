@@ -48,7 +48,8 @@ def exclude(result: Run, questions: Collection[Key]) -> Run:
     """
     lines = [line for line in result.items if (line["config"], line["split"], line["id"]) not in questions]
     units = {question: asked.unit for question, asked in result.asked.items() if asked.unit}
-    rest, scores = replace(result, items=lines), []
+    rest = replace(result, items=lines)
+    scores = []
     for score in result.whole():
         items = items_of(rest.lines(*score.place[:2]), score.key.name, score.profile, units)
         if not score.ran or score.status is Status.INVALID:

@@ -21,8 +21,6 @@ class Level(StrEnum):
 
 
 class NoteCode(StrEnum):
-    """What may be to be known; each with the level that it has."""
-
     level: Level
 
     def __new__(cls, code: str, level: Level = Level.INFO) -> "NoteCode":

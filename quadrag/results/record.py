@@ -94,7 +94,6 @@ class RunRecord:
 
     @property
     def retrieval(self) -> dict[str, Any] | None:
-        """The settings of the retrieval that the retriever uses; None where it uses none."""
         return self.digests.get("retrieval")
 
     @property

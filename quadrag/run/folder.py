@@ -49,7 +49,8 @@ def read_runs(
     invalid, is of the `profile`; of the one that each was made with when None. `certificates` go before those that are
     kept with a run. Pages that stand beside folders, as ``out/*`` names them too, are passed over.
     """
-    read, paths, named = [], [*map(Path, folders)], [certificate.row for certificate in certificates]
+    read, paths = [], [*map(Path, folders)]
+    named = [certificate.row for certificate in certificates]
     for folder in [path for path in paths if not (path.suffix == ".html" and path.is_file())] or paths:
         parts = run_folders(folder)
         finished = [part for part in parts if (part / SCORES).exists()]

@@ -52,7 +52,7 @@ class Group(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """The mean over its values; not a number where it has none."""
+        """Not a number where it has no values."""
         total, count = map(math.fsum, self.sums)  # exact, so that no order of the units shows in the last digit
         return total / count if count else float("nan")
 
