@@ -1,10 +1,10 @@
-"""One run in Python: its scores as numbers, tables of pandas, what a terminal shows, the page.
+"""Runs in Python, one or several compared: their numbers, tables of pandas, what a terminal shows, the page.
 
 Nothing is computed or laid out here: values are those of `quadrag/results`, tables those of the command line.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from math import nan
 from pathlib import Path
@@ -14,20 +14,29 @@ from quadrag.errors import QuadragError, UnknownScore, clean, one_line, unknown_
 from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, write
+from quadrag.reporting.comparison import (
+    check_gate,
+    explain_missing,
+    refuse_apart,
+    refuse_same,
+    tabulate_comparison,
+    write_difference,
+)
 from quadrag.reporting.facts import describe_kept
 from quadrag.reporting.messages import pick_notes, say, say_invalid, say_item, say_score, translate_table
-from quadrag.reporting.names import FEW, RATE, count_all, count_both, format_interval, format_value
+from quadrag.reporting.names import FEW, RATE, count_all, count_both, format_interval, format_value, name_runs
 from quadrag.reporting.page.page import make_environment, write_page
-from quadrag.reporting.question_text import DisplayOptions, write_items
+from quadrag.reporting.question_text import DisplayOptions, write_changed, write_items
 from quadrag.reporting.questions import ItemFilter, RunReader
 from quadrag.reporting.table import Table
 from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
-from quadrag.results import run as results
+from quadrag.results import compare as comparisons
 from quadrag.results.items import FAILED, is_whole, pick_headlines, read_items, reason_of, with_pooled
 from quadrag.results.note import Level, Note, NoteCode
-from quadrag.results.run import PROFILES, Run, ScoreKey, Status
+from quadrag.results.run import PROFILES, Place, Run, ScoreKey, Status
+from quadrag.results.run import Score as RunScore
 from quadrag.run.folder import read_runs
 
 PAGE = "report.html"  # of a run, in its folder
@@ -81,7 +90,7 @@ class Score(Number):
     reason: str  # why there is no value, or why it says nothing of the answers; "" where all is well
 
     @classmethod
-    def of(cls, score: results.Score) -> Self:
+    def of(cls, score: RunScore) -> Self:
         (n, total), unit, reason = count_both(score), score.record.unit, say_score(score, python=True)
         interval = score.interval if score.interval and (score.n or 0) >= FEW else None
         line = f"{score.key.key} {format_value(score.value, unit, score.n)}"
@@ -152,7 +161,7 @@ class Evaluation(Shown, Mapping[str, Score]):
         return {name: Score.of(score) for name, score in self.rows.items()}
 
     @cached_property
-    def rows(self) -> dict[str, results.Score]:
+    def rows(self) -> dict[str, RunScore]:
         own = self.result.whole(self.profile)
         many = len({score.key.split for score in own}) > 1
         scores = with_pooled(self.result, own, self.profile)
@@ -331,3 +340,215 @@ def display(limit: int, verbose: bool, labels: str) -> DisplayOptions:
 def type_reasons(frame: Any, *columns: str) -> Any:
     """Return a table whose columns of reasons are texts or None, whether there are any or not."""
     return frame.assign(**{name: frame[name].astype(object).where(frame[name].notna(), None) for name in columns})
+
+
+_QUESTION = ["config", "split", "id"]
+_PARTS = ("difference", "interval", "n", "p", "p_holm", "detectable")
+
+
+class Difference(Number):
+    """The paired difference of a score from the first run's, on the questions that both scored: a float."""
+
+    difference: float  # the second run's value less the first one's
+    interval: tuple[float, float]  # of 95%
+    n: int  # on how many questions
+    p: float  # how often chance alone would make a difference at least as large
+    p_holm: float | None  # adjusted for all headlines, or for all other scores; None of one by itself
+    detectable: float  # the smallest true difference that as many questions show in four of five cases
+    better: int | None  # on how many questions the second run is so; None of a score without a better end
+    worse: int | None
+    equal: int | None
+    verdict: str  # what the second run is: better, worse, not decided, all equal, too few questions
+    reason: str  # why it says nothing of the answers, as of a score; "" where all is well
+
+    @classmethod
+    def of(cls, one: comparisons.Difference) -> Self:
+        assert one.delta is not None and one.interval
+        doubts = (say_score(score, python=True) for score in one.scores if score and score.value is not None)
+        parts = {name: getattr(one, name) for name in _PARTS if name != "difference"}
+        parts |= one.changes._asdict() if one.changes else dict.fromkeys(comparisons.Changes._fields)
+        parts |= {"verdict": str(one.verdict), "reason": next(filter(None, doubts), "")}
+        return cls(one.delta, write_difference(one), difference=one.delta, **parts)
+
+
+class Comparison(Shown, Mapping[str, Any]):
+    """Runs compared with the first of them: ``comparison["KEY"].difference``.
+
+    Of two runs a name stands for a `Difference`, of more for a dictionary of these by system.
+
+    Attributes:
+        runs: what is compared.
+        profile: ``official`` or ``corrected``.
+        labels: ``en`` or ``zh``, the language in which it is shown.
+    """
+
+    def __init__(self, runs: Sequence[Evaluation]) -> None:
+        self.runs, self.profile, self.labels = list(runs), runs[0].profile, runs[0].labels
+        names = [run.name for run in runs]
+        self._names = names if len({*names}) == len(names) else name_runs([str(run.folder) for run in runs])
+        self._keys = {name: score.key for run in reversed(runs) for name, score in run.rows.items()}
+        order = {score.key: None for run in runs for score in run.rows.values()}
+        called = {key: name for name, key in self._keys.items()}
+        self._keys = {called[key]: key for key in order}
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the difference of a score, or of several runs those by system.
+
+        Raises:
+            KeyError: none has this name, or several have, and the message lists those there are; or it is not compared,
+                and the message says why.
+        """
+        called = find_name(name, self._keys)
+        pairs = {system: Difference.of(one) for system, one in self._by_system(called).items()}
+        if not pairs:
+            raise UnknownScore(f"{called} is not compared: {self._explain(called)}")
+        return pairs if len(self.runs) > 2 else pairs[self._names[1]]
+
+    def __iter__(self) -> Iterator[str]:
+        return filter(self._by_system, self._keys)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @entrance
+    def check(self, *, below: Mapping[str, float] | None = None) -> None:
+        """Raise where a run is worse than the first one, as ``quadrag report A B --fail-if worse`` exits with 4.
+
+        Args:
+            below: what scores of the last run must reach, ``{"KEY": 0.8}``, else it is raised too.
+
+        Raises:
+            GateFailed: a run is worse by a headline (p below 0.05, by Holm's rule), the 95% interval of a score lies
+                below what it must reach, or one of these is invalid.
+        """
+        first, *others = (one.result for one in self.runs)
+        compared = comparisons.compare(first, others, self.profile)
+        check_gate([compared], self._names, [self.runs[-1].result], below or {}, self.profile)
+
+    @entrance
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        worse: bool = False,
+        better: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
+        """Print what ``quadrag report A B ...`` prints or, when `worse` or `better`, single questions of two runs.
+
+        Args:
+            verbose: all metrics, not the headlines alone; of questions their texts whole.
+            worse: those on which the second is worse, the greatest difference first; raises as `to_pandas` does.
+            better: those on which it is better.
+            metric: what says so; the first headline that both scored when None.
+            limit: so many questions.
+        """
+        if not (worse or better):
+            print_tables(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
+            return
+        if len(self.runs) > 2:
+            raise QuadragError("worse and better are of two runs; compare the two alone")
+        readers = [(name, one.reader) for name, one in zip(self._names, self.runs, strict=True)]
+        wanted = ItemFilter(metric=metric, profile=self.profile)
+        write(*write_changed(readers, wanted, display(limit, verbose, self.labels), better))
+
+    @entrance
+    def report(self, path: str | Path) -> Path:
+        """Write the page of the runs, all answers side by side, and return where it lies."""
+        place, runs = Path(path), [(name, [one.result]) for name, one in zip(self._names, self.runs, strict=True)]
+        write_page(place, runs, self._tables(verbose=True), self.labels, profile=self.profile)
+        return place
+
+    @entrance
+    def to_pandas(self, *, texts: bool = True) -> Any:
+        """Return a `pandas.DataFrame` with a row for each question that two have.
+
+        Of more than two runs each but the first has rows, and there is the column ``system``. There are
+        ``answer_before`` and ``answer_after``; of each metric three columns, ``KEY_before``, ``KEY_after`` and
+        ``KEY_difference``; ``unscored_before`` and ``unscored_after``; the others are those of `Evaluation.to_pandas`.
+
+        Args:
+            texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
+        """
+        import pandas
+
+        first, *others = (one.to_pandas(texts=texts) for one in self.runs)
+        frames = [self._pair(first, other, run) for run, other in enumerate(others, 1)]
+        if len(frames) == 1:
+            return frames[0]
+        named = dict(zip(self._names[1:], frames, strict=True))
+        return pandas.concat(named, names=["system"]).reset_index("system").reset_index(drop=True)
+
+    def _tables(self, verbose: bool = False) -> list[Table]:
+        runs = zip(self._names, (run.result for run in self.runs), strict=True)
+        return [tabulate_comparison([*runs], self.profile, verbose)]
+
+    @cached_property
+    def _differences(self) -> dict[tuple[Place, int], comparisons.Difference]:
+        """What runs differ by, or why it is not known, by the score's place and the run's."""
+        first, *others = (run.result for run in self.runs)
+        compared = comparisons.compare(first, others, self.profile, every=True)
+        return {(difference.place, difference.run): difference for difference in compared.differences}
+
+    def _by_system(self, name: str) -> dict[str, comparisons.Difference]:
+        place, differences = self._keys[name][1:], self._differences
+        found = {system: differences.get((place, run)) for run, system in enumerate(self._names) if run}
+        return {system: difference for system, difference in found.items() if difference and difference.n}
+
+    def _explain(self, name: str) -> str:
+        """Say why a score is not compared, of one over all splits why that of the first such split is not."""
+        key = self._keys[name]
+        for other in (key, *(other for other in self._keys.values() if other[3:] == key[3:])):
+            if (one := self._differences.get((other[1:], 1))) and one.reason:
+                return say(explain_missing(one, self._names, [side.result for side in self.runs]), python=True)
+        scores = (score for run in self.runs[:2] for score in run.rows.values() if score.key == key)
+        return next(filter(None, (say_score(score, python=True) for score in scores)), "")
+
+    def _pair(self, before: Any, after: Any, run: int) -> Any:
+        """Put the tables of two runs side by side.
+
+        Where a run has several samples of a question, its values are their means, and its answer is the first one.
+        """
+        values = [name for name in before if name in after and before[name].dtype == "float64"]
+        means = dict.fromkeys(values, "mean")
+        sides = []
+        for frame in (before, after):
+            how = {name: means.get(name, "first") for name in frame if name not in (*_QUESTION, "sample")}
+            sides.append(frame.groupby(_QUESTION, sort=False, as_index=False).agg(how))
+        both = sides[0].merge(
+            sides[1].drop(columns=["query", "gold"], errors="ignore"), on=_QUESTION, suffixes=("_before", "_after")
+        )
+        first, second = self.runs[0].result, self.runs[run].result
+        both = both[
+            [comparisons.is_same(first, second, key) for key in both[_QUESTION].itertuples(index=False, name=None)]
+        ]
+        for name in values:
+            both[f"{name}_difference"] = both[f"{name}_after"] - both[f"{name}_before"]
+        columns = [f"{name}_{what}" for name in values for what in ("before", "after", "difference")]
+        texts = [name for name in ("query", "gold", "answer_before", "answer_after") if name in both]
+        reasons = ("unscored_before", "unscored_after")
+        both = both[["id", "split", *texts, *columns, *reasons, "config"]].reset_index(drop=True)
+        return type_reasons(both, *reasons)
+
+
+@entrance
+def compare(*runs: Evaluation | str | Path, profile: str | None = None, labels: str | None = None) -> Comparison:
+    """Compare two runs on the questions that both answered, or of more each with the first.
+
+    Args:
+        runs: evaluations, or folders of runs.
+        profile: ``official`` or ``corrected``; that of the first run when None.
+        labels: ``en`` or ``zh``, the language in which it is shown; that of the first run when None.
+
+    Raises:
+        QuadragError: one alone is given, or one twice; they are of other benchmarks, or no two share a split.
+    """
+    if len(runs) < 2:
+        raise QuadragError("compare takes two runs or more, here is one; of a list: compare(*runs)")
+    first = runs[0] if isinstance(runs[0], Evaluation) else result(runs[0], profile, labels=labels)
+    folders = [str(one.folder if isinstance(one, Evaluation) else one) for one in runs]
+    refuse_same(folders)
+    sides = [result(folder, profile or first.profile, labels=labels or first.labels) for folder in folders]
+    refuse_apart([(side.name, [side.result]) for side in sides])
+    return Comparison(sides)
