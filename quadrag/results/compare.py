@@ -50,7 +50,7 @@ class Reason(StrEnum):
     JUDGE_CONSTANT = "judge_constant"  # it says the same of every answer
     SAME_ANSWERS = "same_answers"  # only their verdicts differ
     DIFFERENT_JUDGES = "different_judges"
-    JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are not what words say
+    JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are far from what words say
     JUDGE_BY_CHANCE = "judge_by_chance"  # it agrees with people no better
     NO_QUESTION = "no_question"  # is in both
     OTHER_QUESTIONS = "other_questions"  # some are in one run alone
