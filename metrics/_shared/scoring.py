@@ -192,7 +192,21 @@ def choose_reason(reasons: Sequence[str]) -> str:
 
 def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[Row]:
     """Have items scored: ask each judge on the panel all that a round has for it in one call."""
-    rounds = scorer.score(items)
+
+    def ask(batch: list[Request]) -> list[Any]:
+        replies: list[Any] = [None] * len(batch)
+        for place, judge in enumerate(judges):
+            own = [at for at, request in enumerate(batch) if request.get("judge", 0) == place]
+            said = _ask(judge, [batch[at]["messages"] for at in own]) if own else []
+            for at, reply in zip(own, said, strict=True):
+                replies[at] = reply
+        return replies
+
+    return drive_rounds(scorer.score(items), ask)
+
+
+def drive_rounds(rounds: Rounds, ask: Callable[[list[Request]], list[Any]]) -> list[Row]:
+    """Return the rows of `Scorer.score`, of which `ask` answers all requests of a round at once."""
     replies: Any = None
     while True:
         try:
@@ -200,12 +214,7 @@ def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[
         except StopIteration as done:
             rows: list[Row] = done.value
             return rows
-        replies = [None] * len(batch)
-        for place, judge in enumerate(judges):
-            own = [at for at, request in enumerate(batch) if request.get("judge", 0) == place]
-            said = _ask(judge, [batch[at]["messages"] for at in own]) if own else []
-            for at, reply in zip(own, said, strict=True):
-                replies[at] = reply
+        replies = ask(batch)
 
 
 def _ask(judge: Any, chats: list[Any]) -> list[Any]:

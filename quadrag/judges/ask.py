@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import known, load
+from quadrag.catalogue import load_scorer
 from quadrag.chat.client import Completer
 from quadrag.errors import QuadragError, pick
 from quadrag.metric_record import metric_record
@@ -16,7 +17,7 @@ from quadrag.parts import Conditions
 from quadrag.printing import Progress
 from quadrag.results.certificates import read_signature
 from quadrag.results.run import PROFILES
-from quadrag.scoring.drive import Judge, Messages, load_scorer
+from quadrag.scoring.drive import Judge, Messages
 from quadrag.sheet import read_sheet
 from quadrag.stats import NOT_APPLICABLE
 

@@ -35,6 +35,7 @@ class Generated:
     failures: dict[str, str] = field(default_factory=dict)
     not_asked: set[int] = field(default_factory=set)
     passages: dict[Key, tuple[Passage, ...]] = field(default_factory=dict)
+    stopped: Mapping[str, Any] | None = None  # of the budget that ended before all were asked
 
     @property
     def asked(self) -> list[Answer]:
