@@ -87,7 +87,7 @@ def score(benchmark: str, config: str, **settings: Any) -> Scorer:
 
     async def of_sample(state: TaskState, target: Target) -> Score:
         text, _, reason = inspect_answer(state.output)
-        judges = [partial(_ask, grader) for grader in _graders(examination)]
+        judges: list[Judge] = [partial(_ask, grader) for grader in _graders(examination)]
         item = await to_thread.run_sync(_score, examination, str(state.sample_id), text, reason, judges)
         not_run = () if judges else examination.judged
         values = examination.values(item) | dict.fromkeys(not_run)

@@ -192,11 +192,10 @@ def lock_folder(out: Path) -> Iterator[None]:
 def _tell_difference(previous: RunRecord, record: RunRecord) -> str:
     """Say in what two runs differ first, and what to do who asks for the second in the folder of the first."""
     name = ""
-    was: Any
-    wanted: Any
-    was, wanted = (
+    sides: list[Any] = [
         {"data": run.source.partition(" (")[0], **run.answering, "judge": run.judging} for run in (previous, record)
-    )
+    ]
+    was, wanted = sides
     while isinstance(was, dict | list) and type(was) is type(wanted) and len(was) and len(wanted):
         if isinstance(was, list):
             was, wanted = dict(enumerate(was)), dict(enumerate(wanted))

@@ -27,7 +27,7 @@ from quadrag.stats import NOT_APPLICABLE, Item, Mean, macro, summarise_all
 Messages = list[dict[str, str]]
 Judge = Callable[[list[Messages]], list[Any]]
 Embed = Callable[[list[str]], Any]  # n texts to an n x d array
-Request = Mapping[str, Any]  # as a scorer yields it, with the places of its answer (`item`) and of its `judge`
+Request = dict[str, Any]  # as a scorer yields it, with the places of its answer (`item`) and of its `judge`
 Ask = Callable[[list[Request]], list[Any]]
 Rows = list[dict[str, Any]]
 Passages = Mapping[Key, Sequence[Passage]]
@@ -127,7 +127,8 @@ def score(inputs: ScoringInputs, answers: Sequence[Answer], verdicts: Rows | Non
 
     scores: list[Score] = []
     for split, places in places_by_split.items():
-        answers_of_split, lines_of_split = ([rows[place] for place in places] for rows in (answers, lines))
+        answers_of_split = [answers[place] for place in places]
+        lines_of_split = [lines[place] for place in places]
         measured = _measure_split(inputs, answers_of_split, lines_of_split, [verdict_rows[place] for place in places])
         questions = [inputs.questions[answer.key] for answer in answers_of_split]
         strata = inputs.benchmark.strata(questions, inputs.conditions)

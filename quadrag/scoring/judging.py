@@ -186,9 +186,8 @@ def check_judges(runs: Sequence[tuple[Benchmark, RunSpec]], judges: int) -> None
     most = max((metric.judge + 1 for metric in judged), default=0)
     if judges > most and not any(metric.panel for metric in judged):
         configs = ", ".join(dict.fromkeys(spec.config for _, spec in runs))
-        raise QuadragError(
-            f"{judges} judges are named, {runs[0][0].name} {configs} asks {most} as run here; leave out --judge"
-        )
+        named = f"{judges} judges are named, and {runs[0][0].name} {configs} asks {most} as it is run here"
+        raise QuadragError(f"{named}; leave out --judge, or give fewer")
 
 
 def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str, Any]:
