@@ -26,7 +26,7 @@ class OptionSpec(NamedTuple):
 
     `values` are the only ones; else a whole number from `least`; else what `check` takes, which raises QuadragError and
     returns what identifies the value in `run.json`, where a path says nothing. `retrievers` and `configs` are those
-    that use the option; () is all of them. With `judged` it is of use with a judge alone.
+    that use the option; () is all of them.
     """
 
     default: Any = None
@@ -35,7 +35,6 @@ class OptionSpec(NamedTuple):
     check: Callable[[Any], str] | None = None
     retrievers: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
-    judged: bool = False
 
     def find_idle(self, config: str, retriever: str) -> str | None:
         """Say what does not use the option, as ``--retriever none``; None where it is of use."""
@@ -282,12 +281,6 @@ class Benchmark:
     def find_default_context(self, config: str) -> str | None:
         """Return the retriever that shows the passages which come with a config's questions; None where none come."""
         return self.default_context if config in (self.pages or [config]) else None
-
-
-@cache
-def known() -> Sequence[str]:
-    """Names of the benchmarks, in their order."""
-    return list(catalogue.benchmarks())
 
 
 @cache

@@ -141,6 +141,15 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     return _parse("YAML", yaml.safe_load, text, where, expected)
 
 
+def read_yaml(path: str | Path, expected: str) -> Any:
+    """Read a file as YAML; errors as of `parse_json`, and where it cannot be read."""
+    try:
+        content = Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected {expected}") from None
+    return parse_yaml(content, path, expected)
+
+
 def _parse(kind: str, load: Callable[[str], Any], text: str | bytes, where: object, expected: str) -> Any:
     try:
         value = load(text.decode("utf-8-sig") if isinstance(text, bytes) else text)

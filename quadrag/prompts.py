@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, parse_yaml, unknown_name
+from quadrag.errors import QuadragError, read_yaml, unknown_name
 from quadrag.metrics._shared.slots import escape
 from quadrag.records import dumps
 
@@ -118,8 +118,4 @@ def _read_bundled(file: Path) -> Prompts:
 
 
 def _read(file: Path) -> Prompts:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise QuadragError(f"cannot read prompts from {file} ({error.strerror})") from None
-    return cast(Prompts, parse_yaml(content, file, "prompts by language and part"))
+    return cast(Prompts, read_yaml(file, "prompts by language and part"))

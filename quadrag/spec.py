@@ -17,7 +17,7 @@ from quadrag.benchmark import load
 from quadrag.chat.keys import hide_user, shown_url
 from quadrag.chat.policy import MOST_FAILED as MOST_FAILED
 from quadrag.chat.policy import CallPolicy as CallPolicy
-from quadrag.errors import QuadragError, parse_yaml
+from quadrag.errors import QuadragError, read_yaml
 from quadrag.parts import KINDS, SETTINGS, Conditions, Count, Number, Part, Retrieval, RetrieverSpec, Text
 
 EXTRACTIVE = "extractive"
@@ -84,12 +84,10 @@ class Chat(Part):
 
     @property
     def is_chat(self) -> bool:
-        """Whether a chat model is named, which is told how to sample."""
-        return self.llm != EXTRACTIVE and not self.llm.startswith(CHALLENGE)
+        return names_chat(self.llm)
 
     @property
     def served(self) -> bool:
-        """Whether a server is asked."""
         return is_address(self.llm)
 
     @property
@@ -121,6 +119,11 @@ class Answers(Part):
     """Answers that another system made, by the name of their file or of what made them."""
 
     answers: str
+
+
+def names_chat(llm: Any) -> bool:
+    """Whether what a spec names as ``llm`` is a chat model, which is told how to sample."""
+    return isinstance(llm, str) and llm not in ("", EXTRACTIVE) and not llm.startswith(CHALLENGE)
 
 
 def is_address(text: Any) -> bool:
@@ -225,14 +228,10 @@ def _hide_secrets(value: Any) -> Any:
 
 def read_spec(path: str | Path) -> dict[str, Any]:
     """Read a file that says a spec, or a part of one, as YAML or JSON."""
-    try:
-        content = Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise QuadragError(f"cannot read the spec {path} ({error.strerror})") from None
-    found = parse_yaml(content, f"the spec {path}", "a mapping with benchmark and config")
-    if not isinstance(found, dict):
+    spec = read_yaml(path, "a spec, as a mapping with benchmark and config")
+    if not isinstance(spec, dict):
         raise QuadragError(f"{path} is no spec; expected a mapping with benchmark and config")
-    return found
+    return spec
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

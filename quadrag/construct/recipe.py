@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, parse_json, parse_yaml
+from quadrag.errors import QuadragError, parse_json, read_yaml
 from quadrag.metrics._shared.slots import fill
 from quadrag.records import dumps
 
@@ -183,7 +183,7 @@ _LONGEST = 200_000  # characters of a reply that is read
 @cache
 def load_prompts(path: Path) -> dict[str, Any]:
     """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
-    prompts: dict[str, Any] = parse_yaml(path.read_bytes(), path, "prompts by step and language")
+    prompts: dict[str, Any] = read_yaml(path, "prompts by step and language")
     return prompts
 
 

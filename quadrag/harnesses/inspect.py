@@ -44,8 +44,8 @@ from inspect_ai.scorer import (  # type: ignore[import-not-found]
 from inspect_ai.solver import TaskState, generate  # type: ignore[import-not-found]
 from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-not-found]
 
-from quadrag import __version__
-from quadrag.benchmark import NO_JUDGE, known
+from quadrag import __version__, catalogue
+from quadrag.benchmark import NO_JUDGE
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
@@ -207,5 +207,7 @@ def _register(benchmark: str, config: str) -> Any:
 
 
 TASKS = {
-    f"{benchmark}_{config}": _register(benchmark, config) for benchmark in known() for config in list_configs(benchmark)
+    f"{benchmark}_{config}": _register(benchmark, config)
+    for benchmark in catalogue.benchmarks()
+    for config in list_configs(benchmark)
 }

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quadrag.benchmark import known, load
+from quadrag import catalogue
+from quadrag.benchmark import load
 from quadrag.catalogue import load_scorer
 from quadrag.chat.client import Completer
 from quadrag.errors import QuadragError, pick
@@ -109,7 +110,7 @@ def check_askable(labels: LabelSet) -> None:
 
 def find_benchmark(graded: Graded) -> tuple[str, str]:
     """Return a benchmark, and a config of it, whose runs ask a judge for the value."""
-    for name in known():
+    for name in catalogue.benchmarks():
         for config in load(name).configs:
             for use in load(name).metrics(config, Conditions("", top_k=1)):
                 if use.module == graded.metric and graded.key in use.keys:

@@ -12,7 +12,8 @@ from exported import copy_as_authors
 from specs import record_of, spec_of
 
 import quadrag
-from quadrag.benchmark import known, load
+from quadrag import catalogue
+from quadrag.benchmark import load
 from quadrag.data.card_facts import card_facts
 from quadrag.metric_record import metric_record
 from quadrag.parts import Conditions
@@ -55,7 +56,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "all"
 
 
-@pytest.mark.parametrize("name", known())
+@pytest.mark.parametrize("name", catalogue.benchmarks())
 def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name: str) -> None:
     benchmark = load(name)
     keys: set[str] = set()
