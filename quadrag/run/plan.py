@@ -71,10 +71,10 @@ def _find_defaults(benchmark: Benchmark, partial: Partial) -> dict[str, Any]:
     system = partial.get("system")
     system = system if isinstance(system, Mapping) else {}
     llm = system.get("llm")
-    if names_chat(llm):
-        defaults["system"] = {"sampling": {"temperature": benchmark.temperature}}
     if "rag" in system:
         defaults["retriever"] = RAG
+    elif names_chat(llm):
+        defaults["system"] = {"sampling": {"temperature": benchmark.temperature}}
     elif str(llm or "").startswith(CHALLENGE):
         defaults["retriever"] = "own"
     return defaults

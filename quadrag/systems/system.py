@@ -40,6 +40,8 @@ class Generated:
     @property
     def asked(self) -> list[Answer]:
         """The answers and failures of calls that were made: after a budget stop not all were."""
+        if not self.stopped:
+            return self.answers
         return [answer for place, answer in enumerate(self.answers) if place not in self.not_asked]
 
 
