@@ -10,19 +10,14 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from quadrag.catalogue import metric_folder
 from quadrag.errors import unknown_name
+from quadrag.parts import Record
 
 FILE = "metric.yaml"
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class KeyRecord(_Record):
+class KeyRecord(Record):
     """One value of a result."""
 
     name: str  # as in the result; ``@k`` at its end stands for ``@`` and any whole number
@@ -46,7 +41,7 @@ class KeyRecord(_Record):
     words: tuple[str, ...] = ()  # of a verdict, the metrics that say by words alone whether the same answer is right
 
 
-class MetricRecord(_Record):
+class MetricRecord(Record):
     """One evaluate module."""
 
     name: str
