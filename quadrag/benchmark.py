@@ -152,7 +152,6 @@ class MetricUse(NamedTuple):
         return tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "embed")
 
     def record(self, key: str) -> KeyRecord:
-        """Return the record of a key."""
         return metric_record(self.module).key(key)
 
     def find_lacking(self, key: str, judge: bool, embed: bool) -> str | None:
@@ -270,7 +269,6 @@ class Benchmark:
 
     @property
     def default_retriever(self) -> str:
-        """The first of the retrievers."""
         return next(iter(self.retrievers))
 
     @property
@@ -285,5 +283,4 @@ class Benchmark:
 
 @cache
 def load(name: str) -> Benchmark:
-    """Return a benchmark's record."""
     return cast(Benchmark, catalogue.plugin(catalogue.benchmark_name(name)))

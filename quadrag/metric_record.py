@@ -57,7 +57,6 @@ class MetricRecord(Record):
     form: Mapping[str, tuple[str, ...]] = {}  # what the page of its Space asks for, with an example, a line an item
 
     def prose(self, text: str) -> dict[str, str]:
-        """Return one of its sentences by language."""
         return {"en": text, "zh": self.zh.get(text, text)}
 
     def key(self, name: str) -> KeyRecord:
@@ -70,7 +69,6 @@ class MetricRecord(Record):
 
 @cache
 def metric_record(name: str) -> MetricRecord:
-    """Return the record of a metric; QuadragError where none has this name."""
     import yaml
 
     fields = yaml.safe_load((metric_folder(name) / FILE).read_text(encoding="utf-8"))

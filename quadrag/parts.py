@@ -98,7 +98,6 @@ class Retrieval(Part):
     trust: Annotated[Trust, Field(exclude=True)] = Trust()
 
     def changed(self, **settings: Any) -> Retrieval:
-        """Return the same with other settings."""
         return validate(Retrieval, {**dict(self), **settings}, "retrieval")
 
 
@@ -116,7 +115,6 @@ class RetrieverSpec:
 
     @property
     def searches(self) -> bool:
-        """Whether it searches the benchmark's corpus."""
         return bool(self.place)
 
 

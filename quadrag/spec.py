@@ -41,7 +41,6 @@ class Sampling(Part):
     seed: Annotated[int, Field(strict=True, ge=0)] | None = None
 
     def sent(self) -> dict[str, Any]:
-        """Return the fields that are sent."""
         return self.model_dump(exclude_none=True)
 
 
@@ -92,7 +91,6 @@ class Chat(Part):
 
     @property
     def address(self) -> str:
-        """The model as it is typed."""
         return f"{self.llm}#{self.model}" if self.model else self.llm
 
 
@@ -127,7 +125,6 @@ def names_chat(llm: Any) -> bool:
 
 
 def is_address(text: Any) -> bool:
-    """Whether a text is the address of a server."""
     return isinstance(text, str) and text.lower().startswith(("http://", "https://"))
 
 
@@ -194,12 +191,10 @@ class RunSpec(Part):
 
     @property
     def searches(self) -> bool:
-        """Whether passages are found in a corpus."""
         return self.retrieves.searches
 
     @property
     def conditions(self) -> Conditions:
-        """What the metrics depend on."""
         top_k = self.retrieval.top_k if self.searches else 0
         return Conditions(self.retriever, self.options, top_k, self.data_dir, self.prompts)
 
@@ -227,7 +222,6 @@ def _hide_secrets(value: Any) -> Any:
 
 
 def read_spec(path: str | Path) -> dict[str, Any]:
-    """Read a file that says a spec, or a part of one, as YAML or JSON."""
     spec = read_yaml(path, "a spec, as a mapping with benchmark and config")
     if not isinstance(spec, dict):
         raise QuadragError(f"{path} is no spec; expected a mapping with benchmark and config")

@@ -6,7 +6,6 @@ baseline in place of snippets: the sentences of the pages' HTML most like the qu
 all these; ``own`` leaves that to a model of the challenge. Neither domain nor type of a question reaches a model.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Conditions, Retrieval, RetrieverSpec
 from quadrag.prompts import JUDGE, Message, Prompts, load_prompts
-from quadrag.records import Key, Passage, Question, dumps
+from quadrag.records import Key, Passage, Question, digest
 from quadrag.spec import NONE
 
 from .weights import RATED, rate_questions, read_ratings, read_weights, weight_of
@@ -39,15 +38,15 @@ def _tokenizer(name: Any) -> str:
 
 
 def _weights(path: Any) -> str:
-    return _identify(path, dumps(read_weights(str(path))))
+    return _identify(path, read_weights(str(path)))
 
 
 def _ratings(path: Any) -> str:
-    return _identify(path, dumps([[*place, rating] for place, rating in read_ratings(str(path)).items()]))
+    return _identify(path, [[*place, rating] for place, rating in read_ratings(str(path)).items()])
 
 
-def _identify(path: Any, content: str) -> str:
-    return f"{Path(str(path)).name} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
+def _identify(path: Any, content: Any) -> str:
+    return f"{Path(str(path)).name} {digest(content)}"
 
 
 _GRAPH = ("snippets-kg", "pages-kg")

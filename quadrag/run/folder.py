@@ -86,7 +86,6 @@ class RunFolder:
         self._uncommitted = {} if self.finished else None
 
     def redo(self, first: str) -> None:
-        """Send a stage and all after it back to work."""
         self.finished = False
         for stage in STAGES[STAGES.index(first) :]:
             self.record.files.pop(stage, None)
@@ -106,7 +105,6 @@ class RunFolder:
         return stage in (self._uncommitted or ()) or (place.is_file() and self.record.files.get(stage) == sha256(place))
 
     def read(self, stage: str) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield number and object of each line of a stage."""
         if self._uncommitted and stage in self._uncommitted:
             lines = enumerate(self._uncommitted[stage].split("\n"), 1)
             return ((number, json.loads(line)) for number, line in lines if line)
@@ -287,7 +285,6 @@ def read_passages_row(row: Mapping[str, Any]) -> tuple[Key, tuple[Passage, ...]]
 
 
 def refuse_repeated_tasks(name: str, results: Sequence[Run]) -> None:
-    """Refuse a folder to be compared that holds a task twice."""
     tasks = Counter(
         # The tables of a paper without a corpus have a task with several retrievers: with documents and without.
         (run.config, split, run.retriever if run.retriever == NONE or not load(run.benchmark).corpus else "")
@@ -302,7 +299,6 @@ def refuse_repeated_tasks(name: str, results: Sequence[Run]) -> None:
 
 
 def digest_questions(questions: Sequence[Question]) -> str:
-    """Return the digest by which `run.json` knows the questions."""
     content = hashlib.sha256()
     for question in questions:
         passages = [passage.text for passage in question.passages]
@@ -335,7 +331,6 @@ def questions_text(asked: Mapping[Key, Asked]) -> str:
 
 
 def read_asked(folder: Path, run: RunRecord) -> dict[Key, Asked]:
-    """Read what is kept of the questions; nothing of a folder that has none."""
     path = folder / QUESTIONS
     if not path.exists():
         return {}

@@ -34,7 +34,6 @@ class Models:
     dead_judge: Mapping[str, Any] | None = None
 
     def spent(self) -> dict[str, dict[str, Any]]:
-        """Return the counters of the models in use, by their role."""
         asked = {"llm": self.system.spent, "entity": self.entity_llm.spent if self.entity_llm else None}
         asked |= {name_judge(place): judge.spent for place, judge in enumerate(self.judges)}
         return {role: dict(spent) for role, spent in asked.items() if spent is not None}
@@ -53,7 +52,6 @@ class Models:
 
 
 def show_time(moment: float) -> str:
-    """Write a Unix time in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
@@ -87,7 +85,6 @@ def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None)
 
 
 def asks_models(spec: RunSpec) -> bool:
-    """Whether a spec names a model or a service that is asked."""
     answers = spec.system.llm != EXTRACTIVE if isinstance(spec.system, Chat) else isinstance(spec.system, Service)
     return answers or bool(spec.judges) or spec.entity_model is not None
 
@@ -110,7 +107,6 @@ def _open_system(spec: RunSpec, policy: CallPolicy) -> System:
 
 
 def name_model(chat: Any, asked: Any) -> str:
-    """Return what a model is called: by the name that the user gives, else as what is asked calls itself."""
     return getattr(chat, "name", None) or str(getattr(asked, "model", None) or asked.name)
 
 

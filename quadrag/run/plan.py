@@ -64,7 +64,6 @@ def plan_run(partial: Partial, trust: Trust | None = None, what: str = "the spec
 
 
 def _find_defaults(benchmark: Benchmark, partial: Partial) -> dict[str, Any]:
-    """Return what a partial spec leaves to its benchmark."""
     defaults: dict[str, Any] = {"retriever": benchmark.default_retriever}
     if partial.get("entity_model"):
         defaults["entity_model"] = {"sampling": ENTITY_SAMPLING}
@@ -81,7 +80,6 @@ def _find_defaults(benchmark: Benchmark, partial: Partial) -> dict[str, Any]:
 
 
 def name_benchmark(partial: Partial) -> str:
-    """Return the benchmark of a partial spec, as the catalogue has it."""
     if not partial.get("benchmark"):
         raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
     return catalogue.benchmark_name(str(partial["benchmark"]))
@@ -107,7 +105,6 @@ def plan_judges(
 
 
 def judge_presets() -> dict[str, JudgePreset]:
-    """Return the judges of all papers, by name."""
     return {name: preset for benchmark in catalogue.benchmarks() for name, preset in load(benchmark).judges.items()}
 
 
@@ -202,7 +199,6 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
 
 
 def _compare(name: str, recipe: Partial, spec: RunSpec, own: RunSpec) -> Replica:
-    """Say which printed row a recipe is of, and what a spec says otherwise than the recipe alone does."""
     published, known_here = recipe.get("published", {}), load(spec.benchmark).options
     files = {option for option, value in known_here.items() if value.check}
     defaults = {option: value.default for option, value in known_here.items()}
@@ -274,7 +270,6 @@ def plan_table(recipes: Sequence[str], partial: Partial, trust: Trust | None = N
 
 
 def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
-    """Read a recipe by its name, or from the user's file, and check its form."""
     if Path(name).suffix in (".yaml", ".yml"):
         recipe, name = read_spec(name), Path(name).stem
     else:

@@ -76,7 +76,6 @@ class Loaded(Assignment):
 
     @property
     def source_text(self) -> str:
-        """Where the questions come from, and the corpus where it is from elsewhere."""
         corpus = self.corpus.source.text if self.corpus else self.source.text
         return self.source.text + f"; corpus: {corpus}" * (corpus != self.source.text)
 
@@ -110,7 +109,6 @@ def run(
 
 
 def load_run(spec: RunSpec, models: Models, alone: bool, stack: ExitStack) -> Loaded:
-    """Load the questions, and open the corpus, or what else finds their passages."""
     system = models.system
     work = system.take(load(spec.benchmark), spec)
     spec, benchmark = work.task, work.benchmark
@@ -200,7 +198,6 @@ def describe(loaded: Loaded, models: Models) -> RunRecord:
 
 
 def _identify(named: Any, asked: Any) -> dict[str, Any]:
-    """Say what identifies a model: by the name that the user gives, else by its own and where it is asked."""
     service = getattr(named, "name", None) or getattr(asked, "service", None)
     return {"model": name_model(named, asked), "service": service, "parameters": dict(asked.parameters)}
 
@@ -239,7 +236,6 @@ def show_again(folder: RunFolder, policy: CallPolicy) -> Run:
 
 
 def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, Asked]:
-    """Note that the run is at work, and keep what is known of its questions."""
     record, source = folder.record, loaded.source
     record.state, record.stopped = "running", None
     record.command, record.versions = list(policy.command), dict(_versions())
@@ -254,7 +250,6 @@ def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, As
 
 
 def retrieve(folder: RunFolder, loaded: Loaded, models: Models) -> Passages:
-    """Find the passages of every question, where the system does not find its own."""
     if models.system.finds_passages or models.system.has_answers:
         return {}
     if not folder.stands(RETRIEVED):
@@ -364,7 +359,6 @@ def score(folder: RunFolder, loaded: Loaded, models: Models, generated: Generate
 
 
 def summarise(folder: RunFolder, models: Models, generated: Generated, scored: Scored) -> None:
-    """Write items and scores, and note what the run came to."""
     record, stopped, answers = folder.record, scored.stopped, generated.asked
     scored.enter_in(record)
     if models.judges:

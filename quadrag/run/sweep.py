@@ -29,7 +29,6 @@ class Sweep:
 
     @property
     def results(self) -> list[Run]:
-        """The results alone."""
         return [result for _, result in self.runs]
 
 

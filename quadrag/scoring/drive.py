@@ -72,7 +72,6 @@ class ScoringInputs:
         return [metric for metric in metrics if self.passages is not None or not metric.ranks]
 
     def list_judged(self, place: int | None = None) -> list[MetricUse]:
-        """List the metrics that ask a judge, that at a place where one is given."""
         judges = len(self.judges)
         return [each for each in self.metrics if each.judged and (place is None or each.asks(place, judges))]
 
@@ -109,7 +108,6 @@ class Measured(NamedTuple):
     values: Mapping[str, Any]  # the metric's own over all items, by key
 
     def scale(self, key: str) -> dict[str, Any]:
-        """Return how means of a key are taken: under which profile, of values in which range."""
         record = self.metric.record(key)
         return {"profile": self.profile, "worst": record.worst, "ends": record.range}
 
@@ -231,7 +229,6 @@ def _key_of(answer: Answer) -> dict[str, Any]:
 
 
 def _verdict_of(answer: Answer, metric: str, judge: str | None, request: Request, reply: Any) -> dict[str, Any]:
-    """Return a line of ``verdicts.jsonl``: what was asked about an answer, of which judge of several, and the reply."""
     row = {**_key_of(answer), "metric": metric}
     row |= {} if judge is None else {"judge": judge}
     row |= {"about": request["about"]} if "about" in request else {}

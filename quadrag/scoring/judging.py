@@ -175,7 +175,6 @@ def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]]
 
 
 def list_judged(runs: Sequence[tuple[Benchmark, RunSpec]]) -> list[MetricUse]:
-    """List the metrics of runs that ask a judge."""
     metrics = (metric for benchmark, spec in runs for metric in benchmark.metrics(spec.config, spec.conditions))
     return [metric for metric in metrics if metric.judged]
 

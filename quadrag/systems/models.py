@@ -5,7 +5,6 @@ In an estimate, which asks nothing, a usual text stands for each reply.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
@@ -21,7 +20,7 @@ from quadrag.chat.policy import BudgetReached, CallPolicy
 from quadrag.chat.reply import Messages, Row, read_completion
 from quadrag.errors import QuadragError, pick, read_yaml
 from quadrag.metric_record import metric_record
-from quadrag.records import Question, dumps
+from quadrag.records import Question, digest
 from quadrag.spec import Chat, Judge
 
 from .local import BATCH_SIZE, LocalModel
@@ -41,8 +40,7 @@ class CompletionsTransport(Transport):
         file = Path(__file__).with_name("templates.yaml")
         source = pick("template", template, read_yaml(file, "templates by name"))
         self._template = Environment(trim_blocks=True, lstrip_blocks=True).from_string(source)
-        digest = hashlib.sha256(dumps([source]).encode()).hexdigest()[:16]
-        self.parameters = {"api": "completions", "template": digest}
+        self.parameters = {"api": "completions", "template": digest([source])}
 
     def compose(self, messages: Messages) -> list[dict[str, Any]]:
         """Make the prompt, with the system's text before the first question; see `Transport.compose`."""
