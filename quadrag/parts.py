@@ -1,4 +1,4 @@
-"""What a benchmark's record and a spec both speak of: retrieval, conditions of scoring, and how a part is checked."""
+"""What a benchmark's record and a spec both speak of: retrieval, and how a part is checked."""
 
 from __future__ import annotations
 
@@ -116,17 +116,6 @@ class RetrieverSpec:
     @property
     def searches(self) -> bool:
         return bool(self.place)
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """Under which conditions answers were made and are scored, as far as the metrics depend on them."""
-
-    retriever: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    top_k: int = 0
-    data_dir: str | None = None
-    prompts: str | None = None
 
 
 def validate(kind: type[_Record], values: Mapping[str, Any], what: str) -> _Record:

@@ -18,7 +18,7 @@ from quadrag.chat.keys import hide_user, shown_url
 from quadrag.chat.policy import MOST_FAILED as MOST_FAILED
 from quadrag.chat.policy import CallPolicy as CallPolicy
 from quadrag.errors import QuadragError, read_yaml
-from quadrag.parts import KINDS, SETTINGS, Conditions, Count, Number, Part, Retrieval, RetrieverSpec, Text
+from quadrag.parts import KINDS, SETTINGS, Count, Number, Part, Retrieval, RetrieverSpec, Text
 
 EXTRACTIVE = "extractive"
 CHALLENGE = "challenge:"
@@ -194,9 +194,13 @@ class RunSpec(Part):
         return self.retrieves.searches
 
     @property
-    def conditions(self) -> Conditions:
-        top_k = self.retrieval.top_k if self.searches else 0
-        return Conditions(self.retriever, self.options, top_k, self.data_dir, self.prompts)
+    def top_k(self) -> int:
+        """How many passages a search shows; 0 where nothing is searched."""
+        return self.retrieval.top_k if self.searches else 0
+
+    def showing(self, top_k: int) -> RunSpec:
+        """Return the same with another number of passages shown, maybe none."""
+        return self.changed(retrieval=self.retrieval.model_copy(update={"top_k": top_k}))
 
     def settings(self) -> dict[str, Any]:
         """Return those settings of the retrieval that its retriever uses, an address without user and password."""

@@ -14,7 +14,7 @@ from quadrag import catalogue
 from quadrag.benchmark import NO_JUDGE, Benchmark, MetricUse, load
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.loading import known_options, load_questions
-from quadrag.parts import Conditions, validate
+from quadrag.parts import validate
 from quadrag.prompts import load_prompts
 from quadrag.records import Key, Passage, Question, dumps
 from quadrag.results.record import read_run
@@ -82,8 +82,8 @@ class Examination:
         self.passages = self._find_passages(settings.get("retrieved"))
 
         most = max(map(len, self.passages.values())) if self.spec.searches else 0
-        self.spec = self.spec.changed(retrieval=self.spec.retrieval.model_copy(update={"top_k": most}))
-        uses = [use for use in self.benchmark.metrics(config, self.spec.conditions) if not use.ranks]
+        self.spec = self.spec.showing(most)
+        uses = [use for use in self.benchmark.metrics(self.spec) if not use.ranks]
         lacking = {f"{use.module}.{key}": use.find_lacking(key, False, False) for use in uses for key in use.keys}
         self.metrics = [name for name, lacks in lacking.items() if lacks is None]
         self.judged = [name for name, lacks in lacking.items() if lacks == NO_JUDGE]
@@ -152,10 +152,10 @@ class Examination:
         finally:
             finder.close()
 
-    def _keywords(self, use: MetricUse, asked: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+    def _keywords(self, use: MetricUse, asked: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
         """Return a metric's keywords for some of the questions; files that they come from are read once for all."""
         if (use.module, use.keys) not in self._read_once:
-            whole = load(self.spec.benchmark).keywords(use, self.questions, conditions)
+            whole = load(self.spec.benchmark).keywords(use, self.questions, spec)
             self._read_once[use.module, use.keys] = whole
         keywords = dict(self._read_once[use.module, use.keys])
         for name, value in keywords.items():

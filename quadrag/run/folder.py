@@ -22,7 +22,6 @@ from typing import Any
 from quadrag import catalogue
 from quadrag.benchmark import Benchmark, Stratum, load
 from quadrag.errors import QuadragError, Unreadable
-from quadrag.parts import Conditions
 from quadrag.passages import read_passages
 from quadrag.printing import remark
 from quadrag.records import Key, Passage, Question, digest, dumps, jsonl_text, read_jsonl, write_text
@@ -30,7 +29,7 @@ from quadrag.results.check import settle_scores
 from quadrag.results.record import NAME, RunRecord, is_as_written, read_items, read_run, sha256
 from quadrag.results.run import Asked, Run, read_scores
 from quadrag.scoring.drive import find_units
-from quadrag.spec import NONE
+from quadrag.spec import NONE, RunSpec
 
 LOCK = ".lock"  # held by the run that is at work in the folder
 FRESH = ".fresh"  # while a run asks all anew: the moment from which replies count
@@ -314,8 +313,8 @@ def digest_each(questions: Sequence[Question]) -> dict[Key, str]:
     return {question.key: digest([question.query, question.references]) for question in questions}
 
 
-def describe_each(benchmark: Benchmark, questions: Sequence[Question], conditions: Conditions) -> dict[Key, Asked]:
-    units, strata, digests = find_units(questions), benchmark.strata(questions, conditions), digest_each(questions)
+def describe_each(benchmark: Benchmark, questions: Sequence[Question], spec: RunSpec) -> dict[Key, Asked]:
+    units, strata, digests = find_units(questions), benchmark.strata(questions, spec), digest_each(questions)
     return {
         question.key: Asked(digests[question.key], units.get(question.key), question.slices, strata.get(question.key))
         for question in questions

@@ -115,7 +115,7 @@ def name_judges(spec: RunSpec, models: Models) -> str | None:
     names = [name_model(chat, judge) for chat, judge in zip(spec.judges, models.judges, strict=True)]
     if len(names) < 2:
         return names[0] if names else None
-    asking = [metric for metric in load(spec.benchmark).metrics(spec.config, spec.conditions) if metric.judged]
+    asking = [metric for metric in load(spec.benchmark).metrics(spec) if metric.judged]
     if any(metric.panel for metric in asking):
         return f"mean({'+'.join(names)})"
     shares = {

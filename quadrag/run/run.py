@@ -162,9 +162,9 @@ def describe(loaded: Loaded, models: Models) -> RunRecord:
 
         searched["retrieval"] = {**spec.settings(), "corpus": loaded.corpus.fingerprint[:16]}
         searched["search"] = describe_search(spec.retrieves, spec.retrieval)
-    metrics = benchmark.metrics(spec.config, spec.conditions)
+    metrics = benchmark.metrics(spec)
     # What is wrong with a metric's arguments is said before a call is made.
-    keywords = {metric.module: benchmark.keywords(metric, questions, spec.conditions) for metric in metrics}
+    keywords = {metric.module: benchmark.keywords(metric, questions, spec) for metric in metrics}
     digests = {
         "quadrag": __version__,
         "splits": list(dict.fromkeys(question.split for question in questions)),
@@ -244,7 +244,7 @@ def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, As
     record.coverage = Share(len(loaded.questions), loaded.total) if len(loaded.questions) < loaded.total else None
     record.max_failed, record.profile = policy.max_failed, policy.profile
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
-    asked = describe_each(loaded.benchmark, loaded.questions, loaded.task.conditions)
+    asked = describe_each(loaded.benchmark, loaded.questions, loaded.task)
     folder.write(QUESTIONS, questions_text(asked))
     return asked
 

@@ -17,7 +17,6 @@ from quadrag.chat.http import DeadServer
 from quadrag.chat.policy import BudgetReached
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.scoring import drive_rounds
-from quadrag.parts import Conditions
 from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
 from quadrag.results.items import Lines, counts, is_ruled, items_of, stratify, tally
 from quadrag.results.run import ALL, PROFILES, Counts, Score, ScoreKey, Status
@@ -55,20 +54,18 @@ class ScoringInputs:
     replies: dict[tuple[int, str], Any] = field(default_factory=dict, init=False)  # by judge and chat
     stopped: Mapping[str, Any] | None = field(default=None, init=False)  # the budget that ended among the verdicts
 
+    def __post_init__(self) -> None:
+        if self.passages is None:  # a file of answers has none, wherever it is from
+            self.spec = self.spec.showing(0)
+
     @property
     def models(self) -> list[str | None]:
         """The names of the judges, None of a function without one."""
         return [getattr(judge, "model", None) for judge in self.judges]
 
     @property
-    def conditions(self) -> Conditions:
-        """As metrics are to see them: a file of answers has no passages, wherever it is from."""
-        conditions = self.spec.conditions
-        return conditions if self.passages is not None else replace(conditions, top_k=0)
-
-    @property
     def metrics(self) -> list[MetricUse]:
-        metrics = self.benchmark.metrics(self.spec.config, self.conditions)
+        metrics = self.benchmark.metrics(self.spec)
         return [metric for metric in metrics if self.passages is not None or not metric.ranks]
 
     def list_judged(self, place: int | None = None) -> list[MetricUse]:
@@ -129,7 +126,7 @@ def score(inputs: ScoringInputs, answers: Sequence[Answer], verdicts: Rows | Non
         lines_of_split = [lines[place] for place in places]
         measured = _measure_split(inputs, answers_of_split, lines_of_split, [verdict_rows[place] for place in places])
         questions = [inputs.questions[answer.key] for answer in answers_of_split]
-        strata = inputs.benchmark.strata(questions, inputs.conditions)
+        strata = inputs.benchmark.strata(questions, inputs.spec)
         scores += score_split(inputs.benchmark, inputs.spec.config, split, lines_of_split, questions, measured, strata)
     if verdicts is not None:
         verdicts += (verdict for rows in verdict_rows for verdict in rows)
@@ -206,7 +203,7 @@ def _columns(
 ) -> tuple[list[Any], list[Any], dict[str, Any]]:
     """Return predictions, references, and a metric's other columns and options by their names."""
     questions = [inputs.questions[answer.key] for answer in answers]
-    options = dict(inputs.benchmark.keywords(metric, questions, inputs.conditions))
+    options = dict(inputs.benchmark.keywords(metric, questions, inputs.spec))
     passages = [() if inputs.passages is None else inputs.passages.get(answer.key) for answer in answers]
     if metric.ranks:
         ranked = [None if shown is None else [document_id(passage) for passage in shown] for shown in passages]

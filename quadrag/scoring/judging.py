@@ -12,7 +12,6 @@ from quadrag.catalogue import load_scorer
 from quadrag.chat.reply import UNREADABLE, Failure
 from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
-from quadrag.parts import Conditions
 from quadrag.printing import Progress
 from quadrag.records import Answer, dumps
 from quadrag.results.certificates import FIRST, check_judge, read_verdict, read_verdicts
@@ -175,7 +174,7 @@ def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]]
 
 
 def list_judged(runs: Sequence[tuple[Benchmark, RunSpec]]) -> list[MetricUse]:
-    metrics = (metric for benchmark, spec in runs for metric in benchmark.metrics(spec.config, spec.conditions))
+    metrics = (metric for benchmark, spec in runs for metric in benchmark.metrics(spec))
     return [metric for metric in metrics if metric.judged]
 
 
@@ -198,7 +197,8 @@ def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str,
         return {}
     if shape == "json":
         return {"response_format": {"type": "json_object"}}
-    judged = [use for use in benchmark.metrics(benchmark.configs[0], Conditions("", top_k=1)) if use.judged]
+    spec = RunSpec(benchmark=benchmark.name, config=benchmark.configs[0])
+    judged = [use for use in benchmark.metrics(spec) if use.judged]
     using = [use for use in judged if metric_record(use.module).verdict_schema]
     if not using:
         raise QuadragError(f"no metric of {benchmark.name} has a schema of its verdicts; give --judge-format json")

@@ -16,7 +16,6 @@ from quadrag import catalogue
 from quadrag.benchmark import load
 from quadrag.data.card_facts import card_facts
 from quadrag.metric_record import metric_record
-from quadrag.parts import Conditions
 from quadrag.records import write_jsonl
 from quadrag.reporting.json_report import describe_results
 from quadrag.reporting.tables import summary, tabulate_paper, tabulate_scores
@@ -61,7 +60,7 @@ def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name: str) -> 
     benchmark = load(name)
     keys: set[str] = set()
     for config in benchmark.configs:
-        uses = benchmark.metrics(config, Conditions(benchmark.default_retriever, {"gold": "test"}, top_k=8))
+        uses = benchmark.metrics(spec_of(name, config, retriever=benchmark.default_retriever, options={"gold": "test"}))
         names = {metric_record(use.module).key(key).name for use in uses for key in use.keys}
         assert names & set(benchmark.headlines), f"{config} has none"
         keys |= names
