@@ -161,12 +161,9 @@ class SentenceReader:
 
 
 class LanguageScorer(Scorer):
-    """A scorer of answers in one of RGB's two languages."""
-
     reference = staticmethod(parts)
 
     def __init__(self, *, language: str = "en", **common: Any) -> None:
-        """Take the language of the answers."""
         super().__init__(**common)
         if language not in ("en", "zh"):
             raise ValueError(f"language is {language!r}; expected en or zh")
@@ -185,7 +182,6 @@ class JudgedScorer(LanguageScorer):
     PROMPTS: ClassVar[Mapping[str, str]]  # by language
 
     def __init__(self, *, language: str = "en", prompt: str | None = None, **common: Any) -> None:
-        """Take the language of the answers, and instructions in place of our own."""
         super().__init__(language=language, **common)
         given = None if prompt is None else {"prompt": prompt}
         self.prompt = instructions(given, {"prompt": self.PROMPTS[language]}, {"prompt": ["{answer}"]})["prompt"]

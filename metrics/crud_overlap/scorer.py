@@ -24,7 +24,6 @@ class CrudOverlap(Scorer):
     reference = staticmethod(one_text)
 
     def __init__(self, *, embed: Any = None, **common: Any) -> None:
-        """Take what embeds texts."""
         super().__init__(**common)
         if embed is not None and not callable(embed):
             raise ValueError(f"embed is {type(embed).__name__}; expected a callable from a list of texts to an array")

@@ -119,7 +119,6 @@ def _grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
 
 
 def common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
-    """Return the length of the longest common subsequence."""
     # Numbers, since rapidfuzz compares hashes, and a small number is its own.
     numbers: dict[Hashable, int] = {}
     return int(LCSseq.similarity(*([numbers.setdefault(x, len(numbers)) for x in side] for side in (left, right))))

@@ -14,13 +14,10 @@ from .words import cut
 
 
 class OmnievalOverlap(Scorer):
-    """Exact match, F1 and ROUGE."""
-
     NAME, VERSION = "omnieval_overlap", "1.1.0"
     KEYS = KEYS
 
     def __init__(self, **common: Any) -> None:
-        """Take what every scorer takes."""
         super().__init__(**common)
         self._tokens = cache(cut)
 

@@ -53,15 +53,12 @@ class _Unscored(Exception):
 
 
 class Ragquesteval(Scorer):
-    """Precision and recall of the reference's key facts."""
-
     NAME, VERSION = "ragquesteval", "1.2.0"
     KEYS = ("precision", "recall")
     JUDGES = (1, 1)
     COLUMNS: ClassVar[Mapping[str, Column]] = {"ids": ("id", strings)}
 
     def __init__(self, *, question_cache: Any = None, prompts: Any = None, **common: Any) -> None:
-        """Take a question file, and instructions in place of our own."""
         super().__init__(**common)
         self.words = instructions(prompts, PROMPTS, SLOTS)
         self.prompt = "\0".join(self.words[name] for name in sorted(self.words))

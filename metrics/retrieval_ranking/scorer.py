@@ -17,12 +17,9 @@ _DIGITS = 300  # of an id that is a number: Python itself writes no more than 4,
 
 
 class RetrievalRanking(Scorer):
-    """Predictions are rankings, references relevant ids."""
-
     NAME, VERSION = "retrieval_ranking", "1.0.0"
 
     def __init__(self, *, k: Any = (1, 5, 10), **common: Any) -> None:
-        """Take the cut-offs."""
         super().__init__(**common)
         self.k = _check_k(k)
         cut = [f"{name}@{cut}" for name in ("recall", "ndcg", "hit") for cut in self.k]
@@ -30,7 +27,6 @@ class RetrievalRanking(Scorer):
 
     @classmethod
     def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
-        """Bring a batch to two columns of id lists; None stays None."""
         lists = {"predictions": predictions, "references": references}
         read = {
             name: [
