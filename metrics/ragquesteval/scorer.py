@@ -19,7 +19,7 @@ from .fold import fold
 from .prompts import PROMPTS, READERS, SLOTS, to_answer, to_ask
 from .scoring import Column, Item, Rounds, Scorer, row
 from .slots import instructions
-from .tally import NOT_APPLICABLE, strings
+from .tally import NOT_APPLICABLE, string, strings
 from .words import cut
 
 UNANSWERABLE = "无法推断"  # the protocol's
@@ -146,10 +146,9 @@ class Ragquesteval(Scorer):
         self.cached = question_cache is not None
         self.entries, self.digest = read_cache(question_cache) if self.cached else ({}, "")
 
-    @classmethod
-    def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
-        answers = strings(predictions, "predictions", null=True)
-        return {"predictions": answers, "references": strings(references, "references", len(answers), null=True)}
+    @staticmethod
+    def reference(value: Any, name: str) -> Any:
+        return string(value, name, null=True)
 
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
         if self.cached and columns.get("ids") is None:
