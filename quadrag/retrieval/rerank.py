@@ -11,10 +11,10 @@ from typing import Any
 from quadrag.errors import QuadragError, one_line
 from quadrag.parts import Retrieval
 
+from .encoder import Model, Preset
 from .hybrid import Hybrid
 from .passages import Hits, PassageStore
 from .tokens import clean
-from .weights import Model, Preset
 
 
 class Reranker(Model):
