@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from .tally import NOT_APPLICABLE, UNSCORED, column, is_list, missing, split_reasoning, strings
+from .tally import NOT_APPLICABLE, UNSCORED, column, is_list, missing, split_reasoning, string
 
 PROFILES = ("official", "corrected")
 _STRETCH, _STEP = 140, 20  # bytes: a stretch is longer than a verdict, and than a rule of them that a judge quotes
@@ -52,19 +52,25 @@ class Scorer:
         self.keys: Sequence[str] = self.KEYS
 
     @staticmethod
+    def prediction(value: Any, name: str) -> Any:
+        """Bring one answer to the declared shape, None where there is none; `name` is what an error calls it."""
+        return string(value, name, null=True)
+
+    @staticmethod
     def reference(value: Any, name: str) -> Any:
-        """Bring one reference to the declared shape; `name` is what an error calls it."""
+        """Bring one reference to the declared shape."""
         raise NotImplementedError
 
     @classmethod
     def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
-        """Bring predictions and references to the declared shapes; None stays None."""
-        answers = strings(predictions, "predictions", null=True)
-        golds = column(references, "references")
+        """Bring predictions and references to the declared shapes."""
+        answers, golds = column(predictions, "predictions"), column(references, "references")
         if len(golds) != len(answers):
             raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
-        golds = [cls.reference(value, f"references[{i}]") for i, value in enumerate(golds)]
-        return {"predictions": answers, "references": golds}
+        return {
+            "predictions": [cls.prediction(value, f"predictions[{i}]") for i, value in enumerate(answers)],
+            "references": [cls.reference(value, f"references[{i}]") for i, value in enumerate(golds)],
+        }
 
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
         """Return the items of n predictions and references as `columns` reads them, and of the other columns."""

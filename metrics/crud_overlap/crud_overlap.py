@@ -5,7 +5,6 @@ import evaluate
 
 from .fold import fold as fold
 from .module import RESULT, STATES, TEXT, Shared, info
-from .overlap import bleu as bleu
 from .papers import CRUD_RAG
 from .scorer import SCORER
 from .scoring import Scorer as Scorer

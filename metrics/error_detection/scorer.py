@@ -8,8 +8,6 @@ from .tally import NOT_APPLICABLE
 
 
 class ErrorDetection(JudgedScorer):
-    """Whether an answer points out errors of its documents, and where it does, whether it is correct."""
-
     NAME = "error_detection"
     KEYS = ("error_detection", "error_detection_judged", "error_correction")
     PROMPTS = PROMPTS

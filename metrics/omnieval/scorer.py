@@ -15,8 +15,6 @@ READERS = {"official": official, "corrected": lambda reply, key: _VERDICTS[key].
 
 
 class Omnieval(Scorer):
-    """The metrics of a config, by a judge that sees the accepted answers."""
-
     NAME, VERSION = "omnieval", "1.3.0"
     JUDGES = (1, 1)
     WORST: ClassVar[Mapping[str, float]] = {"hal": 1.0}
@@ -27,7 +25,6 @@ class Omnieval(Scorer):
     }
 
     def __init__(self, *, prompts: Any = None, **common: Any) -> None:
-        """Take instructions in place of our own."""
         super().__init__(**common)
         self.keys = keys_of(self.config)
         self.words = templates(prompts, self.keys)
@@ -35,7 +32,6 @@ class Omnieval(Scorer):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """What a chat server that constrains its replies takes as `response_format`; a new one each time."""
         return response_format(self.keys)
 
     @staticmethod

@@ -5,7 +5,6 @@ import evaluate
 
 from .fold import fold as fold
 from .module import RESULT, STATES, TEXTS, Shared, info
-from .overlap import KEYS as KEYS
 from .papers import OMNIEVAL
 from .scorer import SCORER
 from .scoring import Scorer as Scorer

@@ -65,7 +65,6 @@ SLOTS = {"questions": ("{text}",), "answers": ("{text}", "{questions}")}
 
 
 def to_ask(words: Mapping[str, str], text: str) -> list[dict[str, str]]:
-    """The chat messages that have questions asked about a text."""
     return ask_user(fill(words["questions"], {"text": text}))
 
 

@@ -3,7 +3,6 @@
 
 import evaluate
 
-from .compose import declines as declines
 from .fold import fold as fold
 from .module import JUDGE, JUDGED, STATES, TEXT, Shared, info
 from .papers import CRUD_RAG

@@ -11,8 +11,6 @@ from .tally import strings
 
 
 class RejectionRate(JudgedScorer):
-    """Whether an answer declines; with references also whether it is correct all the same."""
-
     NAME = "rejection_rate"
     KEYS = ("rejection_rate", "rejection_rate_judged", "unsupported_correct")
     PROMPTS = PROMPTS

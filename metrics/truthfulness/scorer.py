@@ -45,8 +45,6 @@ def read_ratings(ratings: Any, name: str, n: int) -> list[str]:
 
 
 class Truthfulness(Scorer):
-    """Accuracy less hallucination; what is missing costs nothing."""
-
     NAME, VERSION = "truthfulness", "1.3.0"
     KEYS = KEYS
     JUDGES = (0, inf)
@@ -58,7 +56,6 @@ class Truthfulness(Scorer):
     }
 
     def __init__(self, *, weights: Any = None, tokenizer: Any = None, prompt: str | None = None, **common: Any) -> None:
-        """Take the weights, what cuts answers, and instructions in place of ours."""
         super().__init__(**common)
         self.cut, self.tokenizer = trimmer(tokenizer)
         self.prompt, self.weights = template(prompt), weights

@@ -43,7 +43,6 @@ class FileChunking:
     headed = True
 
     def cut(self, file: SourceFile) -> Iterator[tuple[str, str]]:
-        """Yield the chunks of a file, each with the id of its article."""
         count = count_tokens(self.tokenizer)
         room = self.size - count(file.title)
         if room < 1:
@@ -57,7 +56,6 @@ class FileChunking:
                 yield file.articles[_find_line(spans, starts)] or file.id, text
 
     def describe(self) -> dict[str, Any]:
-        """Return what decides the chunks, for the key of an index."""
         _punkt()
         count_tokens(self.tokenizer)("")
         plain = Chunking(self.size, self.overlap, self.tokenizer).describe()
@@ -82,7 +80,6 @@ class FileChunking:
 
 
 def _fit(text: str, start: int, end: int, room: int, count: Callable[[str], int]) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and tokens of parts that fit, in order."""
     part = text[start:end]
     tokens = count(part)
     if tokens <= room or len(part) == 1:

@@ -28,8 +28,6 @@ Hits = list[tuple[int, float]]  # rows of a store with their scores, best first
 
 
 class PassageStore:
-    """The passages of a corpus in their order, read from the file when asked for."""
-
     def __init__(self, folder: Path) -> None:
         try:
             with pa.memory_map(str(folder / FILE)) as source:

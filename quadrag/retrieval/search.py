@@ -79,7 +79,6 @@ class Retriever(ABC):
 
 
 def make_retriever(retriever: RetrieverSpec, settings: Retrieval) -> Retriever:
-    """Make a retriever under some settings."""
     return cast("Retriever", pkgutil.resolve_name(retriever.place)(settings))
 
 
@@ -94,7 +93,6 @@ class Search:
     def __init__(
         self, corpus: Corpus, retriever: RetrieverSpec, settings: Retrieval, store: IndexStore | None = None
     ) -> None:
-        """Open the passages and the indexes that a retriever needs; those that are lacking are built."""
         from .passages import VERSION, PassageStore
 
         chunking, store = make_chunking(settings), store or IndexStore()
@@ -110,13 +108,11 @@ class Search:
         self.found = indexes.found
 
     def find(self, queries: Sequence[str]) -> list[list[Passage]]:
-        """Return the passages of each query, best first, `top_k` at most; what nothing fits has none."""
         rankings = self._rank(queries, self._top_k)
         return [[self.passages[row]._replace(score=round(score, 6)) for row, score in hits] for hits in rankings]
 
 
 def make_chunking(settings: Retrieval) -> Chunking | FileChunking:
-    """Return how a corpus is cut."""
     from .chunk import Chunking
     from .llama_index_chunking import FileChunking
 

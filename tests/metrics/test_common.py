@@ -291,7 +291,7 @@ def test_one_metric_class_and_its_options(metrics_root: Path, metric: Any, name:
     module = sys.modules[type(metric).__module__]
     kinds = [x for x in vars(module).values() if inspect.isclass(x) and issubclass(x, evaluate.Metric)]
     assert kinds == [type(metric)] and metric.name == name
-    own = inspect.signature(metric.SCORER).parameters.keys() - {"common"}
+    own = inspect.signature(metric.SCORER).parameters.keys() - {"common", "profiles", "judges", "config"}
     asked = {"predictions", "references", "profile", "states", *metric.SCORER.COLUMNS, *own}
     asked |= {"judge"} if name in REPLIES else set()
     documented = metric.inputs_description.split("Returns:")[0]

@@ -24,12 +24,9 @@ _TRAINED, _TRAINED_LEAST = 64, 9984  # vectors a list, and in all
 
 
 class FaissIndex(VectorIndex):
-    """Inverted lists of vectors in a short form."""
-
     name = "faiss"
 
     def describe(self) -> dict[str, Any]:
-        """See `VectorIndex.describe`."""
         try:
             import faiss
         except ImportError as error:
@@ -37,7 +34,6 @@ class FaissIndex(VectorIndex):
         return {"faiss": faiss.__version__, "version": VERSION}
 
     def open_built(self, indexes: Indexes, key: Mapping[str, Any]) -> None:
-        """See `VectorIndex.open_built`."""
         import faiss
 
         named = {"kind": "faiss", "vectors": key, **self.describe(), "nlist": self.set["nlist"]}
@@ -46,7 +42,6 @@ class FaissIndex(VectorIndex):
         self._index.nprobe = self.set["nprobe"]
 
     def find(self, queries: Vectors, count: int) -> Rows:
-        """See `VectorIndex.find`."""
         rows: Rows = self._index.search(np.ascontiguousarray(queries), count)[1]
         return rows
 

@@ -27,6 +27,7 @@ VERSION = 2  # of how approximate indexes are set here, for run records and the 
 DEPTH = 10  # recall is of so many
 _SAMPLE = 100  # passages that are searched for what is near them, evenly spread over all
 _QUERIES = 1024  # searched at once
+_BESIDE = 100  # rows asked for beyond the k where every vector is compared: some of them may tie
 _LEAST = 39  # vectors a list, below which faiss warns
 _OPTION = re.compile("(nlist|nprobe|rerank)=([1-9][0-9]*)")
 
@@ -86,7 +87,7 @@ class VectorIndex(ABC):
         hits: list[Hits] = []
         for start in range(0, len(queries), _QUERIES):
             block = queries[start : start + _QUERIES]
-            rows = self.find(block, min(max(k, self.set["rerank"]), len(self.vectors)))
+            rows = self.find(block, min(max(k, self.set.get("rerank", k + _BESIDE)), len(self.vectors)))
             hits += [rank(self.vectors, query, near, k) for query, near in zip(block, rows, strict=True)]
         return hits
 

@@ -25,11 +25,11 @@ needs_milvus = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def exactly():
-    """1,100 vectors, 120 of them equal, and many of texts of five letters, which often tie."""
+    """1,100 vectors, 90 of them equal, and many of texts of five letters, which often tie."""
     draw = np.random.default_rng(3)
     texts = ["".join(map(chr, draw.integers(97, 123, 40))) for _ in range(400)]
-    texts += ["".join(map(chr, draw.integers(97, 102, 5))) for _ in range(580)]
-    return letters([*texts, *["the same"] * 120])[draw.permutation(1100)]
+    texts += ["".join(map(chr, draw.integers(97, 102, 5))) for _ in range(610)]
+    return letters([*texts, *["the same"] * 90])[draw.permutation(1100)]
 
 
 @pytest.fixture(autouse=True)
