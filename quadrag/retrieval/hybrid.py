@@ -14,10 +14,10 @@ from quadrag.parts import Retrieval
 
 from .bm25 import Bm25
 from .chunk import clean
+from .encoder import Model, Preset
 from .passages import Hits, PassageStore
 from .search import Indexes, Ranker, Retriever
 from .vectors.dense import Dense
-from .weights import Model, Preset
 
 WEIGHT = 0.5  # of each ranking, and with the constant what CRUD-RAG's authors ran
 CONSTANT = 60
