@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, cycle, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, one_line
 from quadrag.parts import Retrieval, RetrieverSpec
 from quadrag.paths import cache_dir
 from quadrag.records import Passage, write_text
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .llama_index_chunking import FileChunking
     from .passages import Hits, PassageStore
 
+_Index = TypeVar("_Index")
 Ranker = Callable[[Sequence[str], int], "list[Hits]"]  # the hits of each query, at most k
 
 KEY_FILE = "key.json"
@@ -101,7 +102,7 @@ class Search:
         def build(folder: Path) -> None:
             PassageStore.build(corpus.documents(), folder, chunking)
 
-        self.passages = PassageStore(store.get(key, build))
+        self.passages = store.open(key, build, PassageStore)
         indexes = Indexes(self.passages, key, store)
         self._top_k = settings.top_k
         self._rank = make_retriever(retriever, settings).open(indexes)
@@ -187,6 +188,23 @@ class IndexStore:
                 "name another with QUADRAG_CACHE"
             ) from error
         return place
+
+    def open(
+        self,
+        key: Mapping[str, Any],
+        build: Callable[[Path], None],
+        read: Callable[[Path], _Index],
+        *,
+        resumes: bool = False,
+    ) -> _Index:
+        """Return what `read` makes of the folder that `get` returns; a damaged one raises QuadragError."""
+        folder = self.get(key, build, resumes=resumes)
+        try:
+            return read(folder)
+        except (OSError, EOFError, ValueError, TypeError, RuntimeError) as error:
+            raise QuadragError(
+                f"{folder} is no index that can be read ({one_line(error)}); remove it, and it is built again"
+            ) from error
 
     def _build(self, place: Path, key: Mapping[str, Any], build: Callable[[Path], None], resumes: bool) -> None:
         aside = self.root / f".{place.name}.part"

@@ -15,8 +15,7 @@ from quadrag.printing import Progress
 
 from ..encoder import Vectors
 from ..search import Indexes
-from .exact import Rows
-from .indexes import VERSION, VectorIndex
+from .dense import VERSION, Rows, VectorIndex
 
 FILE = "index.faiss"
 _ADDED = 1 << 18  # passages at once
@@ -37,8 +36,11 @@ class FaissIndex(VectorIndex):
         import faiss
 
         named = {"kind": "faiss", "vectors": key, **self.describe(), "nlist": self.set["nlist"]}
-        folder = indexes.store.get(named, self._build)
-        self._index = faiss.read_index(str(folder / FILE), faiss.IO_FLAG_MMAP_IFC)
+
+        def read(folder: Path) -> Any:
+            return faiss.read_index(str(folder / FILE), faiss.IO_FLAG_MMAP_IFC)
+
+        self._index = indexes.store.open(named, self._build, read)
         self._index.nprobe = self.set["nprobe"]
 
     def find(self, queries: Vectors, count: int) -> Rows:

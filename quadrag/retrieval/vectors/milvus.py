@@ -25,8 +25,7 @@ from quadrag.printing import Progress
 
 from ..encoder import Vectors
 from ..search import Indexes
-from .exact import Rows
-from .indexes import VERSION, VectorIndex
+from .dense import VERSION, Rows, VectorIndex
 
 _ROW, _VECTOR = "row", "vector"
 _FLAT_MOST = 500_000  # passages

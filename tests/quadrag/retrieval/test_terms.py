@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from quadrag.benchmark import Document
 from quadrag.errors import QuadragError
+from quadrag.retrieval.bm25 import analyser, count, describe_terms
 from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
-from quadrag.retrieval.terms import analyser, count, describe_terms
 
 NAMES = ("unigram", "jieba", "rjieba")
 NEWS = "2023年7月28日，国家统计局发布GDP数据：同比增长5.5%。\n　记者 王小明 报道，“杭州亚运会”9月开幕。"
@@ -67,6 +67,6 @@ def test_counts_are_those_of_a_counter(tmp_path_factory, name, texts, often):
     texts = [*texts, "天" * often + "地"]
     documents = [Document(str(n), "", text) for n, text in enumerate(texts)]
     store = PassageStore.build(documents, tmp_path_factory.mktemp("store"), Chunking(10**6))
-    ((terms, matrix),) = count(store, name)
-    rows = [Counter(dict(zip(terms, row, strict=True))) for row in matrix.toarray().tolist()]
+    numbers, matrix = count(store, name)
+    rows = [Counter(dict(zip(numbers, row, strict=True))) for row in matrix.toarray().tolist()]
     assert [+row for row in rows] == [Counter(analyser(name)(text)) for text in texts]
