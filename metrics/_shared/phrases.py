@@ -9,10 +9,8 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from .fold import fold
-from .scoring import Column, Item, Request, Scorer
+from .scoring import Column, Item, Request, Scorer, column, fold, strings
 from .slots import ask_user, fill, instructions
-from .tally import column, strings
 
 REJECTION = ("信息不足", "insufficient information")
 FACTUAL_ERROR = ("事实性错误", "factual errors")

@@ -17,9 +17,7 @@ import sacrebleu
 from rapidfuzz.distance import LCSseq
 from sacrebleu.metrics import BLEU
 
-from .fold import fold
-from .scoring import Cells, Item, Request, Row, Scorer
-from .tally import NOT_APPLICABLE, is_list, string
+from .scoring import NOT_APPLICABLE, Cells, Item, Request, Row, Scorer, fold, is_list, string
 from .words import cut
 
 ORDERS = range(1, 5)

@@ -3,8 +3,7 @@
 
 from .phrases import FACTUAL_ERROR, JudgedScorer, correct, label, says
 from .prompts import PROMPTS, read
-from .scoring import Item, Rounds, row
-from .tally import NOT_APPLICABLE
+from .scoring import NOT_APPLICABLE, Item, Rounds, row
 
 
 class ErrorDetection(JudgedScorer):

@@ -4,10 +4,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from .prompts import fields, messages, passages, templates, turns
-from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, keys_of, official, response_format, value
-from .scoring import Column, Item, Rounds, Scorer, row
-from .tally import NOT_APPLICABLE, read_accepted, strings
+from .prompts import (
+    FIELD,
+    KEYS,
+    NAMES,
+    READABLE,
+    RETRIEVAL,
+    fields,
+    keys_of,
+    messages,
+    official,
+    passages,
+    response_format,
+    templates,
+    turns,
+    value,
+)
+from .scoring import NOT_APPLICABLE, Column, Item, Rounds, Scorer, read_accepted, row, strings
 from .verdict_reader import CHINESE, VerdictReader
 
 _VERDICTS = {key: VerdictReader(FIELD, READABLE[key], NAMES[key], CHINESE) for key in KEYS}

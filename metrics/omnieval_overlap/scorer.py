@@ -17,9 +17,7 @@ import jieba
 import regex  # not re: its \b is what the authors' code uses, and takes a letter with a combining accent for one word
 from rapidfuzz.distance import LCSseq
 
-from .fold import fold
-from .scoring import Cells, Item, Scorer
-from .tally import NOT_APPLICABLE, read_accepted
+from .scoring import NOT_APPLICABLE, Cells, Item, Scorer, fold, read_accepted
 from .words import cut
 
 KEYS = ("em", "f1", "rouge_1", "rouge_2", "rouge_l")

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .scoring import strings
 from .slots import ask_user, fill
-from .tally import strings
 
 PROMPTS = {
     "questions": """\

@@ -15,11 +15,9 @@ from typing import Any, ClassVar
 
 import jieba
 
-from .fold import fold
 from .prompts import PROMPTS, READERS, SLOTS, to_answer, to_ask
-from .scoring import Column, Item, Rounds, Scorer, row
+from .scoring import NOT_APPLICABLE, Column, Item, Rounds, Scorer, fold, row, string, strings
 from .slots import instructions
-from .tally import NOT_APPLICABLE, string, strings
 from .words import cut
 
 UNANSWERABLE = "无法推断"  # the protocol's

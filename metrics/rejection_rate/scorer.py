@@ -6,8 +6,7 @@ from typing import Any
 
 from .phrases import REJECTION, JudgedScorer, correct, label, parts, says
 from .prompts import PROMPTS, read
-from .scoring import Item, Rounds, row
-from .tally import strings
+from .scoring import Item, Rounds, row, strings
 
 
 class RejectionRate(JudgedScorer):

@@ -10,8 +10,7 @@ from math import log2
 from numbers import Integral
 from typing import Any
 
-from .scoring import Cells, Item, Scorer
-from .tally import NOT_APPLICABLE, column, is_list, strings
+from .scoring import NOT_APPLICABLE, Cells, Item, Scorer, column, is_list, strings
 
 _DIGITS = 300  # of an id that is a number: Python itself writes no more than 4,300
 

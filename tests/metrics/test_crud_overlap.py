@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from overlaps import PROFILES, Tokens, cut, one, text
 
-from quadrag.metrics._shared.fold import fold
+from quadrag.metrics._shared.scoring import fold
 
 DATA = json.loads(Path(__file__).with_name("crud_overlap_vectors.json").read_text(encoding="utf-8"))
 GOLD = "上海市体育局发放了500万元体育消费券。"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ragquesteval_judges import PROFILES, SHORT, Judge, U, approx, asking, blocks, cells
 
-from quadrag.metrics._shared.fold import fold
+from quadrag.metrics._shared.scoring import fold
 
 CASES = json.loads(Path(__file__).with_name("ragquesteval_vectors.json").read_text(encoding="utf-8"))
 pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
