@@ -15,18 +15,18 @@ from .scoring import NOT_APPLICABLE, Cells, Item, Scorer, column, is_list, strin
 _DIGITS = 300  # of an id that is a number: Python itself writes no more than 4,300
 
 
-def read_ids(values: Any, name: str) -> list[str] | None:
+def read_ids(value: Any, name: str) -> list[str] | None:
     """Return a list of ids, strings or integers of up to 300 digits, as strings; None for None."""
-    if values is None:
+    if value is None:
         return None
-    texts = []
-    for i, value in enumerate(column(values, name, entries=" of ids")):
-        number = isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 10**_DIGITS
-        if not number and not isinstance(value, str):
-            kind = type(value).__name__
+    ids = []
+    for i, entry in enumerate(column(value, name, entries=" of ids")):
+        is_number = isinstance(entry, Integral) and not isinstance(entry, bool) and abs(int(entry)) < 10**_DIGITS
+        if not is_number and not isinstance(entry, str):
+            kind = type(entry).__name__
             raise ValueError(f"{name}[{i}] is {kind}; expected an id, a string or an integer of up to {_DIGITS} digits")
-        texts.append(str(int(value)) if number else value)
-    return strings(texts, name)
+        ids.append(str(int(entry)) if is_number else entry)
+    return strings(ids, name)
 
 
 class RetrievalRanking(Scorer):

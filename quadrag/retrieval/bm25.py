@@ -134,7 +134,6 @@ class Bm25(Retriever):
 
 
 def build_index(store: PassageStore, folder: Path, terms: str) -> None:
-    """Index a store's passages, row for row, in a folder that is there."""
     import bm25s
 
     index = bm25s.BM25(k1=K1, b=B, method=METHOD, backend="numpy")

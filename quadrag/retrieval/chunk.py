@@ -6,6 +6,10 @@ character or token. It gives way where the next sentence would not fit beside it
 nothing is stripped, so that the spans cover it all, and no chunk runs into the next document.
 
 It knows no paragraphs, and no language but by the marks in `_SENTENCE_END`.
+
+Tokens are those of a tokenizer.json, or of tiktoken's cl100k_base, as OpenAI's models count. It downloads its file
+when it is first used. The wheel of llama-index-core holds the same file: where that package is installed, with or
+without what it needs, nothing is downloaded. tiktoken checks the file's sha256.
 """
 
 import hashlib
@@ -20,16 +24,15 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Document
-from quadrag.errors import NotReady, QuadragError, one_line, tell_extra
+from quadrag.errors import NotReady, QuadragError, clean, one_line, tell_extra
 
+VERSION = 1  # goes up when the spans of a text change, so that indexes are built again
+# With the marks that close a quotation or a bracket. A full stop counts before a blank alone: 3.5 holds together.
+_SENTENCE_END = re.compile(r"""(?:[。！？!?；;]+|\.(?=\s))[”’」』）】》)\]"']*|\n+""")
 CL100K = "cl100k_base"
 _FILE, _CACHE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4", "TIKTOKEN_CACHE_DIR"  # as tiktoken calls it in a cache
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
-
-def clean(text: str) -> str:
-    """Return a text with U+FFFD for each half of a surrogate pair, which has no UTF-8."""
-    return _LONE_SURROGATE.sub("\ufffd", text)
+Span = tuple[int, int]
 
 
 def head(text: str, size: int, tokenizer: str | None = None) -> tuple[str, int]:
@@ -97,7 +100,6 @@ def _load_cl100k() -> Any:
 
 @lru_cache(maxsize=4)
 def load_tokenizer(name: str) -> Any:
-    """Load a tokenizer, its truncation and padding off."""
     try:
         from tokenizers import Tokenizer
     except ImportError:
@@ -116,14 +118,6 @@ def load_tokenizer(name: str) -> Any:
     return tokenizer
 
 
-VERSION = 1  # goes up when the spans of a text change, so that indexes are built again
-
-# With the marks that close a quotation or a bracket. A full stop counts before a blank alone: 3.5 holds together.
-_SENTENCE_END = re.compile(r"""(?:[。！？!?；;]+|\.(?=\s))[”’」』）】》)\]"']*|\n+""")
-
-Span = tuple[int, int]
-
-
 @dataclass(frozen=True)
 class Chunking:
     """How documents are cut.
@@ -138,7 +132,6 @@ class Chunking:
     headed = False  # whether a passage is encoded behind its title
 
     def cut(self, document: Document) -> Iterator[tuple[str, str]]:
-        """Yield the chunks of a document, each with its id."""
         return ((document.id, document.text[start:end]) for start, end in self.spans(document.text))
 
     def spans(self, text: str) -> list[Span]:

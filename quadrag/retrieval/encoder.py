@@ -23,11 +23,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from quadrag.errors import NotReady, QuadragError, one_line, tell_extra, unknown_name
+from quadrag.errors import NotReady, QuadragError, clean, one_line, tell_extra, unknown_name
 from quadrag.parts import Trust, refuse_code
 from quadrag.printing import is_terminal
-
-from .chunk import clean
 
 # Beside the weights in many repositories, and without a say in what the model computes.
 _IDLE = {".md", ".onnx", ".h5", ".msgpack", ".ot", ".png", ".jpg"}

@@ -90,11 +90,6 @@ def _fit(text: str, start: int, end: int, room: int, count: Callable[[str], int]
         yield from _fit(text, start + low, start + high, room, count)
 
 
-def _split_sentences(text: str) -> list[Span]:
-    """Cut where Punkt sees a sentence start; blanks before the first go, others stay with the sentence before."""
-    return _between([start for start, _ in _punkt().span_tokenize(text)], text)
-
-
 def _split_before(mark: str, text: str) -> list[Span]:
     return _between(list(dict.fromkeys([0, *(match.start() for match in re.finditer(mark, text))])), text)
 
@@ -105,7 +100,8 @@ def _between(starts: list[int], text: str) -> list[Span]:
 
 _SPLITS: tuple[Callable[[str], list[Span]], ...] = (
     partial(_split_before, "\n\n\n"),
-    _split_sentences,
+    # Where Punkt sees a sentence start: blanks before the first go, others stay with the sentence before.
+    lambda text: _between([start for start, _ in _punkt().span_tokenize(text)], text),
     lambda text: [match.span() for match in re.finditer("[^,.;。？！]+[,.;。？！]?", text)],
     partial(_split_before, " "),
 )

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from quadrag import parallel
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, clean
 from quadrag.records import Passage
 
-from .chunk import Chunking, clean
+from .chunk import Chunking
 from .llama_index_chunking import FileChunking
 
 FILE = "passages.arrow"

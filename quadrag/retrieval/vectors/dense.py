@@ -177,7 +177,6 @@ class VectorIndex(ABC):
         )
 
     def nearest(self, queries: Vectors, k: int) -> list[Hits]:
-        """Return for each query at most k rows with their exact products, as the function `nearest` does."""
         hits: list[Hits] = []
         for start in range(0, len(queries), _QUERIES):
             block = queries[start : start + _QUERIES]

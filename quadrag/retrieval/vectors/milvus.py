@@ -38,8 +38,6 @@ _CONNECT, _CALL, _BUILD = 10, 120, 7200  # whole seconds: pymilvus 2.6 overlooks
 
 
 class MilvusIndex(VectorIndex):
-    """A collection that holds vectors under their rows."""
-
     name = "milvus"
 
     def __init__(self, where: str, options: Mapping[str, int]) -> None:
