@@ -224,12 +224,11 @@ class Encoder(Model):
         super().__init__(name, trust)
         self.on_passages, self.model = on_passages, name
         # What stands before queries and before passages: None leaves it to what is saved with the model.
-        self.instruction: str | None = None
-        self.before_passages: str | None = None
+        before: tuple[str | None, str | None] = (None, None)
         if (preset := self.preset) is not None:
-            self.instruction, self.before_passages = preset.instruction, ""
-            if on_passages:
-                self.instruction, self.before_passages = preset.as_run or (preset.instruction, preset.instruction)
+            both = preset.as_run or (preset.instruction, preset.instruction)
+            before = both if on_passages else (preset.instruction, "")
+        self.instruction, self.before_passages = before
 
     def describe(self) -> dict[str, Any]:
         return {**self.key(), "instruction": self.instruction}

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from quadrag.loading import Corpus
 
     from .chunk import Chunking
-    from .llama_index_chunking import FileChunking
     from .passages import Hits, PassageStore
 
 _Index = TypeVar("_Index")
@@ -113,9 +112,8 @@ class Search:
         return [[self.passages[row]._replace(score=round(score, 6)) for row, score in hits] for hits in rankings]
 
 
-def make_chunking(settings: Retrieval) -> Chunking | FileChunking:
-    from .chunk import Chunking
-    from .llama_index_chunking import FileChunking
+def make_chunking(settings: Retrieval) -> Chunking:
+    from .chunk import Chunking, FileChunking
 
     kind = FileChunking if settings.chunk_source == FILES else Chunking
     return kind(settings.chunk_size, settings.chunk_overlap, settings.chunk_tokenizer)

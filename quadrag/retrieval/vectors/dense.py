@@ -181,7 +181,11 @@ class VectorIndex(ABC):
         for start in range(0, len(queries), _QUERIES):
             block = queries[start : start + _QUERIES]
             rows = self.find(block, min(max(k, self.set.get("rerank", k + _BESIDE)), len(self.vectors)))
-            hits += [rank(self.vectors, query, near, k) for query, near in zip(block, rows, strict=True)]
+            for query, found in zip(block, rows, strict=True):
+                near = np.sort(found[found >= 0])
+                scores = exact(query[None], np.zeros_like(near), self.vectors, near)
+                # Equal ones by lower row.
+                hits.append([(int(near[n]), float(scores[n])) for n in np.lexsort((near, -scores))[:k]])
         return hits
 
     def _measure_recall(self, sample: Rows, depth: int) -> float:
@@ -194,13 +198,6 @@ class VectorIndex(ABC):
             lowest = [score for row, score in right if row != own][:depth][-1]
             shares.append(min(depth, sum(score >= lowest for row, score in found if row != own)))
         return sum(shares) / (depth * len(sample))
-
-
-def rank(vectors: Vectors, query: Vectors, rows: Rows, k: int) -> Hits:
-    """Rank some rows by their exact products with a query, equal ones by lower row; -1 is none."""
-    near = np.sort(rows[rows >= 0])
-    scores = exact(query[None], np.zeros_like(near), vectors, near)
-    return [(int(near[n]), float(scores[n])) for n in np.lexsort((near, -scores))[:k]]
 
 
 def make_index(text: str) -> VectorIndex:
