@@ -17,7 +17,7 @@ from typing import Any
 import json_repair
 
 from .scoring import NOT_APPLICABLE, column, strings
-from .slots import fill, instructions, quote
+from .slots import fill, quote
 
 FIELD = "prediction"  # the protocol's; a verdict under the metric's own name is read too
 NAMES = {
@@ -43,18 +43,6 @@ def keys_of(config: str | None) -> tuple[str, ...]:
     if config not in KEYS:
         raise ValueError(f"config is {config!r}; expected one of {', '.join(KEYS)} or 'all'")
     return (config,)
-
-
-def response_format(keys: Sequence[str]) -> dict[str, Any]:
-    """Return an OpenAI-style `response_format` that allows the verdicts of any of the metrics, and no others."""
-    verdicts = sorted({value for key in keys for value in SCALES[key]})
-    schema = {
-        "type": "object",
-        "properties": {FIELD: {"type": "integer", "enum": verdicts}},
-        "required": [FIELD],
-        "additionalProperties": False,
-    }
-    return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
 
 
 def value(verdict: int | None, key: str) -> float | str:
@@ -145,13 +133,7 @@ PROMPTS = {
     key: _INTRO % _PASSAGES[key] + _RUBRICS[key] + _CLOSING % "、".join(map(str, scale))
     for key, scale in SCALES.items()
 }
-_NEEDED = {key: ("{references}", "{answer}", *["{passages}"] * (key in RETRIEVAL)) for key in KEYS}
-Prompt = tuple[str, ...]  # a user message, or a system and a user one
-
-
-def templates(prompts: Any, keys: Sequence[str]) -> dict[str, Prompt]:
-    chosen = instructions(prompts, PROMPTS, _NEEDED)
-    return {key: (chosen[key],) if isinstance(chosen[key], str) else tuple(chosen[key]) for key in keys}
+NEEDED = {key: ("{references}", "{answer}", *["{passages}"] * (key in RETRIEVAL)) for key in KEYS}
 
 
 def fields(
@@ -168,7 +150,7 @@ def fields(
     }
 
 
-def messages(prompt: Prompt, material: Mapping[str, str]) -> list[dict[str, str]]:
+def messages(prompt: Sequence[str], material: Mapping[str, str]) -> list[dict[str, str]]:
     roles = ("system", "user")[-len(prompt) :]
     return [{"role": role, "content": fill(text, material)} for role, text in zip(roles, prompt, strict=True)]
 
@@ -184,17 +166,14 @@ def passages(contexts: Any, name: str, n: int) -> list[list[str] | None]:
 
 def turns(history: Any, name: str, n: int) -> list[list[dict[str, str]]]:
     """Return the conversation before each of n questions; None or an empty list where there is none."""
-    read: list[list[dict[str, str]]] = []
-    for i, entry in enumerate(column(history, name, n)):
-        listed = column([] if entry is None else entry, f"{name}[{i}]", entries=" of turns")
-        for k, turn in enumerate(listed):
-            if not isinstance(turn, Mapping) or not {"question"} <= set(turn) <= {"question", "answer"}:
-                shown = ", ".join(map(str, turn)) if isinstance(turn, Mapping) else type(turn).__name__
-                raise ValueError(f"{name}[{i}][{k}] is {shown[:60]}; expected a mapping with 'question' and 'answer'")
-        read.append([_turn(turn, f"{name}[{i}][{k}]") for k, turn in enumerate(listed)])
-    return read
+    entries = [[] if entry is None else entry for entry in column(history, name, n)]
+    talks = [column(entry, f"{name}[{i}]", entries=" of turns") for i, entry in enumerate(entries)]
+    return [[_turn(turn, f"{name}[{i}][{k}]") for k, turn in enumerate(talk)] for i, talk in enumerate(talks)]
 
 
-def _turn(turn: Mapping[str, Any], name: str) -> dict[str, str]:
+def _turn(turn: Any, name: str) -> dict[str, str]:
+    if not isinstance(turn, Mapping) or not {"question"} <= set(turn) <= {"question", "answer"}:
+        shown = ", ".join(map(str, turn)) if isinstance(turn, Mapping) else type(turn).__name__
+        raise ValueError(f"{name} is {shown[:60]}; expected a mapping with 'question' and 'answer'")
     parts = [part for part in ("question", "answer") if part == "question" or turn.get(part) is not None]
     return dict(zip(parts, strings([turn[part] for part in parts], name), strict=True))

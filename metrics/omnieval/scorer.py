@@ -8,19 +8,21 @@ from .prompts import (
     FIELD,
     KEYS,
     NAMES,
+    NEEDED,
+    PROMPTS,
     READABLE,
     RETRIEVAL,
+    SCALES,
     fields,
     keys_of,
     messages,
     official,
     passages,
-    response_format,
-    templates,
     turns,
     value,
 )
 from .scoring import NOT_APPLICABLE, Column, Item, Rounds, Scorer, read_accepted, row, strings
+from .slots import instructions
 from .verdict_reader import CHINESE, VerdictReader
 
 _VERDICTS = {key: VerdictReader(FIELD, READABLE[key], NAMES[key], CHINESE) for key in KEYS}
@@ -40,12 +42,20 @@ class Omnieval(Scorer):
     def __init__(self, *, prompts: Any = None, **common: Any) -> None:
         super().__init__(**common)
         self.keys = keys_of(self.config)
-        self.words = templates(prompts, self.keys)
+        chosen = instructions(prompts, PROMPTS, NEEDED)  # each a user's message, or a system's and a user's
+        self.words = {key: (chosen[key],) if isinstance(chosen[key], str) else tuple(chosen[key]) for key in self.keys}
         self.prompt = "\0".join("\1".join(self.words[key]) for key in self.keys)
 
     @property
     def schema(self) -> dict[str, Any]:
-        return response_format(self.keys)
+        verdicts = sorted({value for key in self.keys for value in SCALES[key]})
+        schema = {
+            "type": "object",
+            "properties": {FIELD: {"type": "integer", "enum": verdicts}},
+            "required": [FIELD],
+            "additionalProperties": False,
+        }
+        return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
 
     @staticmethod
     def reference(value: Any, name: str) -> list[str]:

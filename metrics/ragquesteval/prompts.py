@@ -64,10 +64,6 @@ PROMPTS = {
 SLOTS = {"questions": ("{text}",), "answers": ("{text}", "{questions}")}
 
 
-def to_ask(words: Mapping[str, str], text: str) -> list[dict[str, str]]:
-    return ask_user(fill(words["questions"], {"text": text}))
-
-
 def to_answer(words: Mapping[str, str], text: str, questions: Sequence[str]) -> list[dict[str, str]]:
     """The chat messages that have n questions answered from a text; they are numbered from 1, one a line."""
     lines = (f"问题 {n}：{' '.join(question.split())}" for n, question in enumerate(questions, 1))

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import jieba
 
-from .prompts import PROMPTS, READERS, SLOTS, to_answer, to_ask
+from .prompts import PROMPTS, READERS, SLOTS, to_answer
 from .scoring import NOT_APPLICABLE, Column, Item, Rounds, Scorer, fold, row, string, strings
-from .slots import instructions
+from .slots import ask_user, fill, instructions
 from .words import cut
 
 UNANSWERABLE = "无法推断"  # the protocol's
@@ -171,7 +171,8 @@ class Ragquesteval(Scorer):
             raise _Unscored(item["state"] or "empty")
         questions, expected = self._known(item, profile)
         if questions is None:
-            questions = read_questions((yield from self._ask(to_ask(self.words, reference), profile, asked)))
+            messages = ask_user(fill(self.words["questions"], {"text": reference}))
+            questions = read_questions((yield from self._ask(messages, profile, asked)))
         elif questions:
             yield []
         if not questions:

@@ -25,9 +25,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from quadrag.benchmark import Document, SourceFile
 from quadrag.errors import NotReady, QuadragError, clean, one_line, tell_extra
 
-VERSION, FILES_VERSION = 1, 1  # go up when the spans of a text, the chunks of a file change: indexes are built again
+VERSION = 1  # goes up when the spans of a text change, so that indexes are built again
+FILES_VERSION = 1  # as that, of the chunks of a file
 # With the marks that close a quotation or a bracket. A full stop counts before a blank alone: 3.5 holds together.
 _SENTENCE_END = re.compile(r"""(?:[。！？!?；;]+|\.(?=\s))[”’」』）】》)\]"']*|\n+""")
 CL100K = "cl100k_base"
@@ -132,7 +134,7 @@ class Chunking:
     tokenizer: str | None = None
     headed = False  # whether a passage is encoded behind its title
 
-    def cut(self, document: Any) -> Iterator[tuple[str, str]]:
+    def cut(self, document: Document) -> Iterator[tuple[str, str]]:
         return ((document.id, document.text[start:end]) for start, end in self.spans(document.text))
 
     def spans(self, text: str) -> list[Span]:
@@ -184,7 +186,8 @@ class Chunking:
         return {"size": self.size, "overlap": self.overlap, "tokenizer": digest, "version": VERSION}
 
 
-class FileChunking(Chunking):
+@dataclass(frozen=True)
+class FileChunking:
     """How whole files are cut, as CRUD-RAG's authors cut theirs: a file of many articles is one text.
 
     The rules are those of llama_index 0.9.32, whose sentence splitter they used; `tests` hold the chunks against its
@@ -202,27 +205,31 @@ class FileChunking(Chunking):
     their own, so their chunks hold nothing else.
     """
 
+    size: int = 128
+    overlap: int = 0
+    tokenizer: str | None = None
     headed = True
 
-    def cut(self, document: Any) -> Iterator[tuple[str, str]]:
+    def cut(self, file: SourceFile) -> Iterator[tuple[str, str]]:
         count = count_tokens(self.tokenizer)
-        room = self.size - count(document.title)
+        room = self.size - count(file.title)
         if room < 1:
             raise QuadragError(
-                f"a chunk of {self.size} has no room for text beside the path {document.id}; expected at least "
+                f"a chunk of {self.size} has no room for text beside the path {file.id}; expected at least "
                 f"{self.size - room + 1}"
             )
-        starts = list(accumulate((len(line) + 1 for line in document.text.split("\n")), initial=0))
-        for spans in self._pack_parts(list(_fit(document.text, 0, len(document.text), room, count)), room):
-            if text := "".join(document.text[start:end] for start, end in spans).strip():
-                yield document.articles[_find_line(spans, starts)] or document.id, text
+        starts = list(accumulate((len(line) + 1 for line in file.text.split("\n")), initial=0))
+        for spans in self._pack(list(_fit(file.text, 0, len(file.text), room, count)), room):
+            if text := "".join(file.text[start:end] for start, end in spans).strip():
+                yield file.articles[_find_line(spans, starts)] or file.id, text
 
     def describe(self) -> dict[str, Any]:
         _punkt()
         count_tokens(self.tokenizer)("")
-        return {**super().describe(), "files": FILES_VERSION, "nltk": version("nltk")}
+        plain = Chunking(self.size, self.overlap, self.tokenizer).describe()
+        return {**plain, "files": FILES_VERSION, "nltk": version("nltk")}
 
-    def _pack_parts(self, parts: list[tuple[int, int, int]], room: int) -> Iterator[list[Span]]:
+    def _pack(self, parts: list[tuple[int, int, int]], room: int) -> Iterator[list[Span]]:
         reach = self.size * self.overlap // 100
         packed: list[tuple[int, int, int]] = []
         total, fresh = 0, True  # fresh: nothing but an overlap is in the chunk

@@ -15,7 +15,7 @@ from quadrag import parallel
 from quadrag.errors import QuadragError, clean
 from quadrag.records import Passage
 
-from .chunk import Chunking
+from .chunk import Chunking, FileChunking
 
 FILE = "passages.arrow"
 VERSION = 2  # of the file's form, for the key of an index
@@ -35,7 +35,7 @@ class PassageStore:
         self._length: int = sum(batch.num_rows for batch in self._batches)
 
     @classmethod
-    def build(cls, documents: Iterable[Any], folder: Path, chunking: Chunking) -> PassageStore:
+    def build(cls, documents: Iterable[Any], folder: Path, chunking: Chunking | FileChunking) -> PassageStore:
         """Cut documents, or files for `FileChunking`, and write their passages, holding a few thousand at a time.
 
         A passage's id is ``DOCUMENT#N``, N from 0 in each document; one without text has none. Half of a surrogate
@@ -96,7 +96,7 @@ def _part(documents: Iterable[Any]) -> Iterator[list[Any]]:
     yield block
 
 
-def _cut(chunking: Chunking, documents: Sequence[Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+def _cut(chunking: Chunking | FileChunking, documents: Sequence[Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
     whole = (document._replace(title=clean(document.title), text=clean(document.text)) for document in documents)
     return [(document.id, document.title, list(chunking.cut(document))) for document in whole]
 

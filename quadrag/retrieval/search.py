@@ -26,7 +26,7 @@ from quadrag.spec import FILES, NONE
 if TYPE_CHECKING:
     from quadrag.loading import Corpus
 
-    from .chunk import Chunking
+    from .chunk import Chunking, FileChunking
     from .passages import Hits, PassageStore
 
 _Index = TypeVar("_Index")
@@ -112,7 +112,7 @@ class Search:
         return [[self.passages[row]._replace(score=round(score, 6)) for row, score in hits] for hits in rankings]
 
 
-def make_chunking(settings: Retrieval) -> Chunking:
+def make_chunking(settings: Retrieval) -> Chunking | FileChunking:
     from .chunk import Chunking, FileChunking
 
     kind = FileChunking if settings.chunk_source == FILES else Chunking
