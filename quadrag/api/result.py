@@ -104,8 +104,6 @@ class Score(Number):
 
 
 class Shown:
-    """What shows its tables where it is printed, and in a notebook."""
-
     labels: str
     page = ""  # the file that a notebook links to
 
@@ -262,7 +260,6 @@ class Evaluation(Shown, Mapping[str, Score]):
 
     @cached_property
     def reader(self) -> RunReader:
-        """The folder and the benchmark's data, question by question."""
         return RunReader(self.folder, self.result)
 
     @cached_property

@@ -51,7 +51,6 @@ def read_verdict(name: str, reading: float | str | None) -> float | str | None:
 
 
 def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
-    """Note what is odd of a judge's verdicts, metric by metric, on answers whose items are given."""
     notes, alike = [], []
     for each in said:
         heard = {name: [verdict for verdict in verdicts if verdict is not None] for name, verdicts in each.items()}

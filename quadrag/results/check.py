@@ -54,7 +54,6 @@ def settle_scores(scores: Sequence[Score], run: RunRecord, lines: Lines) -> list
 
 
 def _find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> AllFailures:
-    """Find the scores of which any item failed, under both profiles or under one: what a rule decides differs."""
     by_split: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in lines:
         by_split.setdefault((line["config"], line["split"]), []).append(line)
