@@ -16,11 +16,10 @@ from quadrag.reporting.comparison import (
     write_difference,
 )
 from quadrag.reporting.messages import say, say_score
-from quadrag.reporting.names import name_runs
 from quadrag.reporting.page.page import write_page
 from quadrag.reporting.question_text import write_changed
 from quadrag.reporting.questions import ItemFilter
-from quadrag.reporting.table import Table
+from quadrag.reporting.table import Table, name_runs
 from quadrag.reporting.text import print_tables
 from quadrag.results import compare as results
 from quadrag.results.run import Place

@@ -16,11 +16,10 @@ from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, write
 from quadrag.reporting.facts import describe_kept
 from quadrag.reporting.messages import pick_notes, say, say_invalid, say_item, say_score, translate_table
-from quadrag.reporting.names import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.reporting.page.page import make_environment, write_page
 from quadrag.reporting.question_text import DisplayOptions, write_items
 from quadrag.reporting.questions import ItemFilter, RunReader
-from quadrag.reporting.table import Table
+from quadrag.reporting.table import FEW, RATE, Table, count_all, count_both, format_interval, format_value
 from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text

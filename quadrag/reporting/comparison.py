@@ -31,9 +31,20 @@ from quadrag.results.run import PROFILES, Place, Run, Score, Status
 from quadrag.results.selection import is_whole, pool_rows
 
 from .messages import say
-from .names import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, name_places, name_runs, value_cell
 from .notes import INTERVALS, note_lower, note_units, note_validity
-from .table import Cell, Row, Table
+from .table import (
+    ALIKE,
+    CHARACTERS,
+    NOTHING,
+    Cell,
+    Row,
+    Table,
+    difference_cell,
+    format_value,
+    name_places,
+    name_runs,
+    value_cell,
+)
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table

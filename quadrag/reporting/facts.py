@@ -8,8 +8,7 @@ from quadrag.results.run import Run
 from quadrag.stats import spread
 from quadrag.systems.models import JUDGE
 
-from .names import NOTHING
-from .table import Cell, Row, Table
+from .table import NOTHING, Cell, Row, Table
 
 _ROLES = {"llm": "answers", "entity": "entities"}
 _LENGTHS = (

@@ -10,9 +10,9 @@ from quadrag.results.run import Run, Status
 from quadrag.results.selection import pool_rows
 
 from .messages import say, say_invalid
-from .names import count_all, count_both
 from .notes import note_validity
 from .published import list_reasons
+from .table import count_all, count_both
 from .tables import spread_samples
 
 

@@ -13,9 +13,8 @@ from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES, Run, Score, Status
 from quadrag.spec import EXTRACTIVE, RAG, UNKNOWN
 
-from .names import CHARACTERS, FEW, name_apart
 from .published import Published, find_beside, note_recipe
-from .table import Row, load_tables
+from .table import CHARACTERS, FEW, Row, load_tables, name_apart
 
 SHOWN = 0.0005  # a difference of rates that tables show
 INTERVALS = Note(NoteCode.INTERVALS, {"least": FEW})

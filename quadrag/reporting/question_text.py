@@ -11,7 +11,6 @@ from quadrag.results.run import PROFILES
 from quadrag.stats import NOT_APPLICABLE
 
 from .messages import ENGLISH, read_messages, say, translate
-from .names import name_runs
 from .questions import (
     ItemFilter,
     QuestionInfo,
@@ -23,6 +22,7 @@ from .questions import (
     show_value,
     spell_gold,
 )
+from .table import name_runs
 
 _LONGEST_ID = 24  # characters of a passage's id where texts are cut
 

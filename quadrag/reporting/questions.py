@@ -28,7 +28,7 @@ from quadrag.stats import NOT_APPLICABLE
 from quadrag.systems.own import as_served
 
 from .messages import ENGLISH, say_item, translate
-from .names import format_value
+from .table import format_value
 
 
 class ItemFilter(NamedTuple):

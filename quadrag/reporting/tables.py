@@ -24,10 +24,21 @@ from quadrag.spec import NONE
 from quadrag.stats import choose_fill, counted
 
 from .comparison import are_apart, refuse_apart, tabulate_comparison
-from .names import ALIKE, count_both, format_value, our_lines, title_of, value_cell
 from .notes import INTERVALS, explain_profiles, note_corpus, note_ours, note_paper, note_units
 from .published import Published, find_beside, mark_replicas, note_replicas
-from .table import NOTHING, Cell, Row, Table, load_tables
+from .table import (
+    ALIKE,
+    NOTHING,
+    Cell,
+    Row,
+    Table,
+    count_both,
+    format_value,
+    load_tables,
+    our_lines,
+    title_of,
+    value_cell,
+)
 
 # The summary.
 

@@ -19,7 +19,6 @@ from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import PROFILES, Run, record_of
 
 from ..messages import ENGLISH, say
-from ..names import name_runs
 from ..questions import (
     QuestionInfo,
     RunReader,
@@ -31,6 +30,7 @@ from ..questions import (
     show_value,
     spell_gold,
 )
+from ..table import name_runs
 
 MOST = 10_000  # answers of a run on a page
 BEGINNING = 160  # characters of a text in the list

@@ -20,8 +20,7 @@ from quadrag.results.run import PROFILES, Run, own_profile
 from ..charts import draw_table
 from ..facts import list_facts
 from ..messages import Sentence, translate, translate_table, write_note
-from ..names import name_model, name_runs
-from ..table import Table
+from ..table import Table, name_model, name_runs
 from ..tables import summary
 from .answers import collect_answers
 

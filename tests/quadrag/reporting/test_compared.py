@@ -11,7 +11,7 @@ from compared_runs import RGB_SPLITS, ask, fail, graded, lose, run, run_splits, 
 import quadrag
 from quadrag.errors import GateFailed, QuadragError
 from quadrag.reporting.comparison import check_gate, tabulate_comparison
-from quadrag.reporting.names import name_runs
+from quadrag.reporting.table import name_runs
 from quadrag.reporting.tables import merge_runs
 from quadrag.results.certificates import discredit
 from quadrag.results.compare import Difference, Reason, compare, list_gains
