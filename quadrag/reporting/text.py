@@ -24,19 +24,13 @@ def print_tables(
     file: IO[str] | None = None,
     verbose: bool = False,
     language: str = ENGLISH,
-    python: bool = False,
 ) -> None:
     """Print tables as text, as wide as the terminal, but not narrower than 80 columns: numbers are never cut.
 
-    Args:
-        tables: the tables.
-        file: where to; stdout when None.
-        verbose: with the notes that a specialist needs.
-        language: of heads, labels and notes.
-        python: whether options in notes are arguments.
+    `verbose` adds the notes that a specialist needs.
     """
     for table in tables:
-        shown = translate_table(table, language, python)
+        shown = translate_table(table, language)
         write(to_text(shown, verbose, is_terminal(file or sys.stdout)), file=file, end="")
 
 

@@ -32,13 +32,8 @@ def test_every_code_has_a_sentence_with_the_same_slots_in_every_language():
     assert [code for code, sentence in CHINESE.notes.items() if not (HAN.search(sentence) or "{" in sentence)] == []
 
 
-@pytest.mark.parametrize(
-    ("python", "said"),
-    [(False, "a, b: 9 more such notes: --verbose."), (True, "a, b: 9 more such notes: verbose=True.")],
-)
-def test_a_note_says_of_which_runs_it_is_and_names_options_as_they_are_typed(python, said):
-    note = Note(NoteCode.MORE, {"count": 9}, ("a", "b"))
-    assert say(note, "en", python) == said
+def test_a_note_says_of_which_runs_it_is():
+    assert say(Note(NoteCode.MORE, {"count": 9}, ("a", "b"))).startswith("a, b: 9 ")
 
 
 @pytest.mark.slow

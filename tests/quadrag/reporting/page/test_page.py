@@ -16,8 +16,7 @@ from chat_server import ChatServer, asked_of
 from compared_runs import lose
 from exported import copy_as_authors
 
-from quadrag.reporting.page.answers import collect_answers
-from quadrag.reporting.page.page import read_words, render_page, write_page
+from quadrag.reporting.page.page import collect_answers, read_words, render_page, write_page
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.run.folder import read_runs
