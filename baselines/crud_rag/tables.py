@@ -8,7 +8,7 @@ from typing import Any
 
 from quadrag.benchmark import load
 from quadrag.metric_record import show_key
-from quadrag.reporting.notes import note_corpus, note_ours, note_paper
+from quadrag.reporting.notes import note_ours, note_paper
 from quadrag.reporting.published import Published, find_beside, find_row, lay_under, printed_lines, read_table_beside
 from quadrag.reporting.table import NOTHING, Cell, PaperTables, Row, Table, name_apart, name_model, our_lines
 from quadrag.results.record import RunRecord
@@ -116,8 +116,7 @@ def _tabulate_ranks(results: Sequence[Run], profiles: Sequence[str]) -> list[Tab
 
 
 def _note(results: Sequence[Run], rows: Sequence[Published], profiles: Sequence[str]) -> list[Any]:
-    corpus = note_corpus([result.record for result in results] if rows else [])
-    return [*note_ours(results, [result.scores for result in results], profiles[0]), *note_paper(NAME, rows), *corpus]
+    return [*note_ours(results, [result.scores for result in results], profiles[0]), *note_paper(NAME, rows)]
 
 
 def _setting(run: RunRecord, varies: str) -> str:

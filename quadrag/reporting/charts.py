@@ -50,7 +50,6 @@ def draw_table(table: Table) -> list[tuple[str, str]]:
 
 
 def _points(table: Table) -> Iterator[Panel]:
-    """Yield a panel for each column, a row of it for each line."""
     for column, title in enumerate(_titles(table)):
         rows = _select_rows((line, line.cells[column]) for line in table.rows)
         shown = [line for line, cell in rows if cell.figure]
@@ -82,7 +81,6 @@ def _curves(table: Table) -> Iterator[Panel]:
 
 
 def _matrix(table: Table) -> Iterator[Panel]:
-    """Yield the one panel: topics under their fields, and what is over all of them."""
     rows: list[tuple[str, Row]] = []
     for line in table.rows:
         kind = "head" if _is_heading(line) else "whole" if line.rule else "cell" if line.label.startswith(" ") else ""
@@ -93,7 +91,6 @@ def _matrix(table: Table) -> Iterator[Panel]:
 
 
 def _forest(table: Table) -> Iterator[Panel]:
-    """Yield a panel for each unit, with every difference in it."""
     lines = [(line, next((cell for cell in line.cells if cell.figure), Cell(""))) for line in table.rows]
     for unit in dict.fromkeys(cell.figure.unit for _, cell in lines if cell.figure):
         within = ((line, cell) for line, cell in lines if cell.figure is None or cell.figure.unit == unit)

@@ -84,7 +84,6 @@ def _rank(difference: Difference) -> tuple[bool, float]:
 
 
 def _make_cells(difference: Difference) -> list[Cell]:
-    """Make the cells of both values, with on how many questions each is better, the difference, its n, the verdict."""
     changes, unit = difference.changes, difference.record.unit
     better = [f"↑{count}" for count in (changes.worse, changes.better)] if changes else ["", ""]
     values = []
@@ -110,7 +109,6 @@ def write_p(difference: Difference) -> str:
 
 
 def write_difference(difference: Difference) -> str:
-    """Write a difference in a line: the key, how much, its interval, over how many questions, p and verdict."""
     cell, unit = difference_cell(difference), CHARACTERS if difference.record.unit == CHARACTERS else "points"
     size = f"{difference.place[3]} {cell.text} {unit}" + f" (95% {cell.sub})" * bool(cell.sub)
     parts = filter(None, (size, f"n {difference.n}", write_p(difference)))
@@ -121,7 +119,6 @@ def write_difference(difference: Difference) -> str:
 
 
 def _note_comparison(comparison: Comparison, run_names: Sequence[str]) -> list[Note]:
-    """Make the notes of runs compared, in the order in which they are read."""
     runs, profile = comparison.runs, comparison.profile
     headlines = [one for one in comparison.differences if one.headline]
     labels = name_places(one.place for one in headlines)
@@ -177,7 +174,6 @@ def _check_lead(
 
 
 def note_verdict(difference: Difference, name: str, label: str) -> Note:
-    """Say what a run is by a difference that has a verdict."""
     cell, kind = difference_cell(difference), difference.verdict.name.lower()
     params = {"name": name, "metric": label, "difference": cell.text, "interval": cell.sub, "p": write_p(difference)}
     return Note(NoteCode.VERDICT, {"kind": kind, **params, "n": difference.n})
@@ -209,7 +205,6 @@ def _check_length(first: Run, second: Run, told: Sequence[Difference], labels: M
 def _check_missing(
     comparison: Comparison, run: int, run_names: Sequence[str], labels: Mapping[Place, str]
 ) -> Iterator[Note]:
-    """Say which headlines of a run are not compared, and why."""
     headlines = [one for one in comparison.differences if one.headline and one.run == run and not one.splits]
     by_reason: dict[tuple[Reason, tuple[bool, bool]], list[Difference]] = {}
     for one in headlines:
@@ -224,7 +219,6 @@ def _check_missing(
 
 
 def explain_missing(difference: Difference, run_names: Sequence[str], runs: Sequence[Run]) -> Note:
-    """Say why a score of a run is not compared."""
     reason, run = difference.reason, difference.run
     kind = "judged" if reason is Reason.ONLY_ONE and difference.record.needs == "judge" else str(reason)
     about = [name for name, is_it in zip((run_names[0], run_names[run]), difference.about, strict=True) if is_it]
@@ -244,7 +238,6 @@ def refuse_same(names: Sequence[str]) -> None:
 
 
 def refuse_apart(runs: Sequence[tuple[str, Sequence[Run]]]) -> None:
-    """Refuse to compare runs of different benchmarks, or runs of which no two have a split in common."""
     if are_apart(runs):
         run_names = name_runs([name for name, _ in runs])
         named = "; ".join(

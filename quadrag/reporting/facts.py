@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.estimate import RULE, Estimate, Stage
+from quadrag.chat.estimate import RULE, Estimate
 from quadrag.provenance import join
 from quadrag.results.note import NoteCode
 from quadrag.results.run import Run, Status
@@ -58,7 +58,6 @@ def show_time(moment: str) -> str:
 
 
 def describe_calls(results: Sequence[Run]) -> str:
-    """Say how many calls the commands behind runs made last, and how many kept replies were used, and since when."""
     parts = []
     for role, total in _sum_up(results).items():
         tried = f" ({total['retries']} tried again)" if total["retries"] else ""
@@ -97,7 +96,6 @@ def _add(spent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def describe_kept(results: Sequence[Run]) -> list[str]:
-    """Say what was not asked again, a line each: runs that were finished before, answers that are kept ones."""
     kept = []
     again = [result.record for result in results if result.reused]
     if again:
@@ -117,11 +115,17 @@ def describe_kept(results: Sequence[Run]) -> list[str]:
 
 def tabulate_estimate(estimate: Estimate, currency: str | None) -> Table:
     """Make the table of an estimate; `currency` is that of the prices, None where there are none."""
-    stages = estimate.stages
-    rows = {f"{one.name}, {one.model}": [one] for one in stages}
+    stages = describe_estimate(estimate)["stages"]
+    rows = {f"{stage['stage']}, {stage['model']}": [stage] for stage in stages}
     rows |= {"all": stages} if len(stages) > 1 else {}
-    lines = [Row(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
-    asked = {one.name for one in stages if one.calls}
+    forms = dict.fromkeys(("calls", "kept", "prompt_tokens", "completion_tokens", "most_completion_tokens"), ",")
+    forms |= {"cost": ".4g", "most_cost": ".4g"} if currency is not None else {}
+    lines = []
+    for name, group in rows.items():
+        columns = [([stage[part] for stage in group], form) for part, form in forms.items()]
+        cells = [Cell(NOTHING if None in values else f"{sum(values):{form}}") for values, form in columns]
+        lines.append(Row(name, cells, rule=name == "all"))
+    asked = {stage["stage"] for stage in stages if stage["calls"]}
     notes = [
         "calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies.",
         f"Tokens are reckoned: {RULE}.",
@@ -130,37 +134,28 @@ def tabulate_estimate(estimate: Estimate, currency: str | None) -> Table:
         *estimate.notes,
         *["No price: --prices FILE names what tokens cost."] * (currency is None),
     ]
-    columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency is not None else [])]
-    return Table("What it will take; no model was asked", "stage", columns, lines, notes)
-
-
-def _cells(stages: Sequence[Stage], priced: bool) -> list[Cell]:
-    counts = [[getattr(one, name) for one in stages] for name in ("calls", "kept", "prompt_tokens", "reply_tokens")]
-    counts.append([one.most_tokens for one in stages])
-    costs = [[one.cost(n) for one in stages for n in [getattr(one, name)]] for name in ("reply_tokens", "most_tokens")]
-    texts = [(values, ",") for values in counts] + [(values, ".4g") for values in costs if priced]
-    return [Cell(NOTHING if None in values else f"{sum(values):{form}}") for values, form in texts]
+    heads = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency is not None else [])]
+    return Table("What it will take; no model was asked", "stage", heads, lines, notes)
 
 
 def describe_estimate(estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate as a program reads it."""
     stages = []
-    for one in estimate.stages:
-        cost, most = one.cost(one.reply_tokens), one.cost(one.most_tokens)
+    for stage in estimate.stages:
+        cost, most = stage.cost(stage.reply_tokens), stage.cost(stage.most_tokens)
         stages.append(
             {
-                "stage": one.name,
-                "model": one.model,
-                "calls": one.calls,
-                "kept": one.kept,
-                "prompt_tokens": one.prompt_tokens,
-                "completion_tokens": one.reply_tokens,
-                "most_completion_tokens": one.most_tokens,
+                "stage": stage.name,
+                "model": stage.model,
+                "calls": stage.calls,
+                "kept": stage.kept,
+                "prompt_tokens": stage.prompt_tokens,
+                "completion_tokens": stage.reply_tokens,
+                "most_completion_tokens": stage.most_tokens,
                 "cost": None if cost is None else float(cost),
                 "most_cost": None if most is None else float(most),
             }
         )
-    tokens = dict.fromkeys((one.model for one in estimate.stages), f"reckoned, {RULE}")
+    tokens = dict.fromkeys((stage.model for stage in estimate.stages), f"reckoned, {RULE}")
     return {"stages": stages, "tokens": tokens, **({"notes": estimate.notes} if estimate.notes else {})}
 
 
@@ -221,7 +216,7 @@ def _rows(result: Run, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
             "n": count_both(score)[0],
             "n_total": count_all(score),
             "signature": score.signature,
-            **({"samples": spread._asdict()} if spread else {}),
+            **({"samples": spread} if spread else {}),
             "valid": score.status is not Status.INVALID,
             **({} if score.ran else {"not_run": score.reason}),
         }

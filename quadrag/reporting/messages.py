@@ -30,8 +30,6 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where 
 
 
 class Messages(NamedTuple):
-    """The words of a language: sentences by code, words by the English ones, and the signs of its lists."""
-
     notes: Mapping[str, str]
     words: Mapping[str, str]
     signs: Mapping[str, str]
@@ -39,7 +37,6 @@ class Messages(NamedTuple):
 
 @cache
 def read_messages(language: str) -> Messages:
-    """Read the words of a language, with those that benchmarks bring."""
     read = _read_file(_FOLDER / f"{language}.yaml")
     words = dict(read.get("words", {}))
     for name in catalogue.names():
@@ -68,7 +65,6 @@ def say(note: Note, language: str = ENGLISH) -> str:
 
 
 def say_invalid(run: RunRecord, language: str = ENGLISH) -> list[str]:
-    """Say which metrics are invalid and why, a line each."""
     notes = [note for note in check_failures(run) if note.code is NoteCode.INVALID]
     return [say(note, language) for note in group_notes([("", note) for note in notes], [""])]
 
@@ -133,7 +129,6 @@ def pick_notes(notes: Sequence[Sentence], *levels: Level) -> list[str]:
 
 
 def translate_table(table: Table, language: str) -> Table:
-    """Return a table in a language, whose notes are sentences."""
     has_published = any(row.kind == "published" for row in table.rows)  # so that ours are marked
 
     def write(text: str) -> str:

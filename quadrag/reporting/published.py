@@ -115,7 +115,6 @@ def _convert(mapping: dict[tuple[str, str, str], dict[str, str]], lines: Iterato
 
 
 def read_table(benchmark: str, number: str) -> list[Published]:
-    """Read the printed numbers of one table."""
     return [row for row in read_published(benchmark) if row.table == number]
 
 
@@ -246,7 +245,6 @@ def _is_row(label: str, replica: Replica) -> bool:
 
 
 def note_recipe(run: RunRecord) -> list[Note]:
-    """Say which row the recipe of a run is of, which model was asked and with whose prompts."""
     if (replica := run.spec.replica) is None:
         return []
     row = replica.row + (f" ({replica.model})" if replica.model else "")
@@ -269,7 +267,6 @@ def note_replicas(results: Sequence[Run], profile: str, alone: bool = False) -> 
 
 
 def list_reasons(results: Sequence[Run], profile: str) -> list[tuple[str, Note]]:
-    """List what keeps runs from replicating their recipes' rows, each with the name of the recipe."""
     return [(name, reason) for name, why in _judge_recipes(results, profile).items() for reason in why]
 
 
@@ -301,7 +298,6 @@ def _reason(kind: str, **params: Any) -> Note:
 
 
 def _compare_run(run: RunRecord, replica: Replica) -> Iterator[Note]:
-    """Yield in what one run is not what its recipe fixes, less its questions."""
     served = run.served_as
     models = [("model", replica.model, run.llm, served.get("llm"))]
     if run.found.get("entities"):
@@ -352,6 +348,5 @@ def _count_questions(results: Sequence[Run]) -> tuple[int, int]:
 
 
 def _list_splits(run: RunRecord) -> list[str]:
-    """List the splits that the paper's rows are on."""
     default = load(run.benchmark).default_split
     return [default] if default else list(catalogue.config(run.benchmark, run.config).splits)

@@ -44,8 +44,6 @@ class ItemFilter(NamedTuple):
 
 @dataclass(slots=True)
 class QuestionInfo:
-    """One answer of a run with all that belongs to it."""
-
     question: Question  # with its gold
     answer: str | None
     sample: int  # which answer to the question it is, from 0
@@ -60,7 +58,6 @@ class QuestionInfo:
     record: RunRecord
 
     def explain(self, language: str = ENGLISH) -> dict[str, str]:
-        """Say why metrics have no value of their own, or that a rule decided it."""
         said = {}
         for name, entry in self.values.items():
             reasons = (entry.get("reason") or {}).items()
@@ -109,12 +106,10 @@ class RunReader:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """All metrics, as items name them."""
         return list(dict.fromkeys(name for row in self.items for name in _values(row)))
 
     @cached_property
     def headlines(self) -> list[str]:
-        """The metrics that a summary shows, as items name them."""
         rows = pick_headlines(self.result.scores, PROFILES[0])
         names = dict.fromkeys(score.key.name for score in rows)
         return [name for name in names if name in self.metrics]
@@ -278,7 +273,6 @@ def find_metric(runs: Sequence[Sequence[RunReader]], wanted: str | None) -> tupl
 
 
 def show_value(name: str, value: float | None) -> str:
-    """Write what an item counts as by a metric, as tables write values; a dash where it has none."""
     return format_value(value, record_of(name).unit, None)
 
 
@@ -371,8 +365,6 @@ Sides = Sequence[tuple[str, QuestionInfo]]  # a question as each run has it, by 
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """How questions are written."""
-
     limit: int | None = 10  # the first ones alone; all when None
     longest: int | None = None  # characters of a text; all when None
     verbose: bool = False  # all metrics, and what the judge was asked; else the headlines, and what has no value
@@ -380,7 +372,6 @@ class DisplayOptions:
 
 
 def write_items(reader: RunReader, wanted: ItemFilter, options: DisplayOptions) -> Iterator[str]:
-    """Write the items of a run that are wanted, and how many there are."""
     metric = find_metric([[reader]], wanted.metric)[0]
     kind = "unscored" if wanted.unscored else ""
     if wanted.wrong:
@@ -459,7 +450,6 @@ def _write_question(sides: Sides, metrics: Sequence[str], options: DisplayOption
 
 
 def _list_shown(info: QuestionInfo, metrics: Sequence[str], options: DisplayOptions) -> Iterator[tuple[str, str]]:
-    """Yield what metrics say of an answer, each with its name."""
     labels, reasons = name_together(info.values), info.explain(options.language)
     lacking = [name for name in reasons if {*(info.values[name].get("reason") or {}).values()} - {NOT_APPLICABLE}]
     names = [*metrics, *(info.values if options.verbose else lacking)]

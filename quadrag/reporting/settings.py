@@ -75,7 +75,6 @@ def find_settings(benchmark: str, recipe: str, published: Mapping[str, Any]) -> 
 
 
 def _collect(pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    """Return the values of each setting, several as a list; what is not said is left out."""
     values: dict[str, dict[str, None]] = {}
     for name, value in pairs:
         if value not in (None, ""):
@@ -115,7 +114,6 @@ def _flatten(spec: RunSpec) -> dict[str, Any]:
 
 
 def describe_settings(recipes: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of recipes as one object: by recipe, what it is of and its settings."""
     described = {}
     for recipe in recipes:
         name, content = read_recipe(recipe)

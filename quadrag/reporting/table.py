@@ -233,7 +233,6 @@ def name_model(run: RunRecord) -> str:
 
 
 def title_of(result: Run, split: str = "") -> str:
-    """Name what was run, or one split of it, and by what; also that no documents were shown."""
     run = result.record
     what = " ".join(filter(None, (run.benchmark, run.config, split)))
     return f"{what}, {name_model(run)}" + ", no documents" * (run.retriever == NONE)
@@ -272,7 +271,6 @@ def name_runs(names: Sequence[str]) -> list[str]:
 
 
 def name_places(places: Iterable[Place]) -> dict[Place, str]:
-    """Name scores by what of config and split tells them apart."""
     every = [*places]
     config, split = (len({place[at] for place in every}) > 1 for at in range(2))
     return {place: f"{place[0]}: " * config + f"{place[1]}/" * split + show_key(place[2], place[3]) for place in every}

@@ -58,7 +58,6 @@ def to_text(table: Table, verbose: bool = False, styled: bool = False) -> str:
 
 
 def _mark(note: str, sign: str, width: int) -> str:
-    """Break a note into lines behind a sign, so that it is told from the next."""
     return f"{sign} " + "\n  ".join(wrap(note, width - 2))
 
 

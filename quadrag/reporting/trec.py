@@ -73,7 +73,6 @@ def run_lines(ident: str, shown: Sequence[Passage], tag: str) -> Iterator[str]:
 
 
 def qrels_lines(question: Question) -> Iterator[str]:
-    """Yield a line for each document that is relevant to a question."""
     for name in question.relevant:
         yield f"{_fit(question.id)} 0 {_fit(name)} 1\n"
 

@@ -82,8 +82,6 @@ class NoteCode(StrEnum):
     UNSAID = "unsaid"
     """What nobody said of answers from elsewhere: how their passages were found, with which prompts."""
     OTHER_PROMPTS = "other_prompts"
-    UNVERIFIED = "unverified"
-    OTHER_CORPUS = "other_corpus"
     PUBLISHED_SOURCE = "published_source"
     DOUBTFUL_PRINT = "doubtful_print"
     ROW_MARK = "row_mark"

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import yaml
+from jinja2 import Environment, FileSystemLoader
 
 from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
@@ -39,14 +40,14 @@ from ..questions import (
 from ..table import Table, name_model, name_runs
 from ..tables import summary
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-
+HERE = Path(__file__).parent
+SCRIPTS = ("parts.js", "viewer.js")  # one script, in this order
+_NAMES = 4  # names of one kind in a title
 MOST = 10_000  # answers of a run on a page
 BEGINNING = 160  # characters of a text in the list
 ITEMS, PASSAGES = 50, 256  # in a block
 
+Runs = Sequence[tuple[str, Sequence[Run]]]  # name of each, and what it came to: one result, or one a config
 Place = tuple[str, ...]  # benchmark, config, split, id, sample, and the folder where it ran again
 Side = Sequence[QuestionInfo | None]  # one question as every run has it
 
@@ -59,109 +60,11 @@ class Answers:
     items: list[dict[str, Any]] = field(default_factory=list)
     passages: dict[tuple[str, str], int] = field(default_factory=dict)  # title and text of each, by its number
     notes: list[Note] = field(default_factory=list)  # what a reader must know of what is not here
-
-    def pack(self) -> list[tuple[str, str]]:
-        """Return all as blocks, by name; none where there is no answer."""
-        blocks = [
-            *_cut("items", self.items, ITEMS),
-            *_cut("passages", list(self.passages), PASSAGES),
-        ]
-        index = {**self.index, "sizes": {"items": ITEMS, "passages": PASSAGES}}
-        return [("index", _pack(index)), *blocks] if self.items else []
-
-
-def _cut(name: str, values: Sequence[Any], size: int) -> Iterator[tuple[str, str]]:
-    for number, start in enumerate(range(0, len(values), size)):
-        yield f"{name}-{number}", _pack(values[start : start + size])
-
-
-def _pack(value: Any) -> str:
-    return base64.b64encode(gzip.compress(dumps(value).encode("utf-8", "surrogatepass"), mtime=0)).decode("ascii")
-
-
-def collect_answers(
-    runs: Sequence[tuple[str, Sequence[Run]]],
-    words: Mapping[str, str],
-    profile: str = PROFILES[0],
-    labels: str = ENGLISH,
-    most: int = MOST,
-) -> Answers:
-    """Collect the answers of runs; those to the same question stand together.
-
-    Args:
-        runs: name and results of each.
-        words: of the page, in its language.
-        profile: whose values they are shown with.
-        labels: the language of why an answer is lacking.
-        most: how many are taken of a run, of each of its parts alike.
-    """
-    answers = Answers()
-    shown: dict[Place, list[QuestionInfo | None]] = {}
-    read: list[list[RunReader]] = [[] for _ in runs]
-    for at, (_, results) in enumerate(runs):
-        share = most if sum(len(result.items) for result in results) <= most else most // len(results)
-        for result, folder in zip(results, _name_folders(results), strict=True):
-            try:
-                if result.folder is None:
-                    raise QuadragError("the run has no folder")
-                reader = RunReader(result.folder, result)
-            except QuadragError as error:
-                answers.notes.append(Note(NoteCode.ANSWERS_HIDDEN, {"kind": "unread", "why": str(error)}))
-                continue
-            for item in reader.select()[:share]:
-                place = (reader.record.benchmark, *item.question.key, str(item.sample), folder)
-                shown.setdefault(place, [None] * len(runs))[at] = item
-            read[at].append(reader)
-            if len(result.items) > share:
-                first = {"shown": share, "total": len(result.items), "folder": str(result.folder)}
-                answers.notes.append(Note(NoteCode.ANSWERS_HIDDEN, {"kind": "first", **first}))
-    metrics = _order_metrics(read)
-    unfit = find_unfit(read)
-    answers.index = {
-        "runs": name_runs([name for name, _ in runs]),
-        "metrics": [
-            {**_describe_metric(name), "label": label, "benchmark": benchmark, "unfit": name in unfit}
-            for benchmark, names in metrics.items()
-            for name, label in names.items()
-        ],
-    }
-    writer = _Writer(profile, labels, words, metrics, answers.passages)
-    answers.index["items"] = [writer.list_item(place, items) for place, items in shown.items()]
-    answers.items = [writer.write_item(place, items) for place, items in shown.items()]
-    return answers
-
-
-def _name_folders(results: Sequence[Run]) -> list[str]:
-    """Return what tells the results of a folder apart where a config's split was run several times, "" elsewhere."""
-    times = Counter((result.record.config, split) for result in results for split in result.record.splits)
-    again = max(times.values(), default=0) > 1
-    return name_runs([str(result.folder) for result in results]) if again else [""] * len(results)
-
-
-def _order_metrics(read: Sequence[Sequence[RunReader]]) -> dict[str, dict[str, str]]:
-    """Return the metrics of each benchmark with their labels; the first is the one that is chosen."""
-    benchmarks = dict.fromkeys(reader.record.benchmark for run in read for reader in run)
-    own = {name: [[one for one in run if one.record.benchmark == name] for run in read] for name in benchmarks}
-    return {name: name_together(order_metrics([run for run in runs if run])) for name, runs in own.items()}
-
-
-def _describe_metric(name: str) -> dict[str, Any]:
-    """Say which end of a metric is better (0: neither), and what its best and its worst value is."""
-    record = record_of(name)
-    sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
-    worst, best = record.range[::sign] if sign else (None, None)
-    return {"sign": sign, "best": best, "worst": worst}
-
-
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """What all items of a page are written with."""
-
-    profile: str
-    labels: str
-    words: Mapping[str, str]
-    metrics: Mapping[str, Mapping[str, str]]  # labels by name, by benchmark
-    passages: dict[tuple[str, str], int]
+    # What items are written with.
+    profile: str = PROFILES[0]
+    language: str = ENGLISH
+    words: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # labels by name, by benchmark
 
     def list_item(self, place: Place, items: Side) -> dict[str, Any]:
         """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
@@ -206,8 +109,7 @@ class _Writer:
         }
 
     def _write_side(self, item: QuestionInfo, benchmark: str) -> dict[str, Any]:
-        """Return what one run has of an item."""
-        reasons = item.explain(self.labels)
+        reasons = item.explain(self.language)
         values = [
             [label, show_value(name, self._value_of(item, name)), reasons.get(name, "")]
             for name, label in self.metrics[benchmark].items()
@@ -221,7 +123,7 @@ class _Writer:
             "scored": item.scored,
             "values": values,
             "verdicts": list(map(list, dict.fromkeys((name, said) for name, _, said in item.judged))),
-            "found": say(found, self.labels) if found else "",
+            "found": say(found, self.language) if found else "",
             "passages": self._list_passages(item),
         }
 
@@ -239,33 +141,94 @@ class _Writer:
         return found
 
     def _value_of(self, item: QuestionInfo | None, name: str) -> float | None:
-        """Return what an item counts as in the profile's score."""
         return (item.values.get(name) or {}).get(self.profile) if item else None
 
+    def pack(self) -> list[tuple[str, str]]:
+        blocks = [
+            *_cut("items", self.items, ITEMS),
+            *_cut("passages", list(self.passages), PASSAGES),
+        ]
+        index = {**self.index, "sizes": {"items": ITEMS, "passages": PASSAGES}}
+        return [("index", _pack(index)), *blocks] if self.items else []
 
-HERE = Path(__file__).parent
-SCRIPTS = ("parts.js", "viewer.js")  # one script, in this order
-_MOST = 4  # names of one kind in a title
 
-Runs = Sequence[tuple[str, Sequence[Run]]]
+def _cut(name: str, values: Sequence[Any], size: int) -> Iterator[tuple[str, str]]:
+    for number, start in enumerate(range(0, len(values), size)):
+        yield f"{name}-{number}", _pack(values[start : start + size])
+
+
+def _pack(value: Any) -> str:
+    return base64.b64encode(gzip.compress(dumps(value).encode("utf-8", "surrogatepass"), mtime=0)).decode("ascii")
+
+
+def collect_answers(
+    runs: Runs,
+    words: Mapping[str, str],
+    profile: str = PROFILES[0],
+    labels: str = ENGLISH,
+    most: int = MOST,
+) -> Answers:
+    """Collect the answers of runs, `most` of each run; those to the same question stand together."""
+    answers = Answers(profile=profile, language=labels, words=words)
+    shown: dict[Place, list[QuestionInfo | None]] = {}
+    read: list[list[RunReader]] = [[] for _ in runs]
+    for at, (_, results) in enumerate(runs):
+        share = most if sum(len(result.items) for result in results) <= most else most // len(results)
+        for result, folder in zip(results, _name_folders(results), strict=True):
+            try:
+                if result.folder is None:
+                    raise QuadragError("the run has no folder")
+                reader = RunReader(result.folder, result)
+            except QuadragError as error:
+                answers.notes.append(Note(NoteCode.ANSWERS_HIDDEN, {"kind": "unread", "why": str(error)}))
+                continue
+            for item in reader.select()[:share]:
+                place = (reader.record.benchmark, *item.question.key, str(item.sample), folder)
+                shown.setdefault(place, [None] * len(runs))[at] = item
+            read[at].append(reader)
+            if len(result.items) > share:
+                first = {"shown": share, "total": len(result.items), "folder": str(result.folder)}
+                answers.notes.append(Note(NoteCode.ANSWERS_HIDDEN, {"kind": "first", **first}))
+    answers.metrics = _order_metrics(read)
+    unfit = find_unfit(read)
+    answers.index = {
+        "runs": name_runs([name for name, _ in runs]),
+        "metrics": [
+            {**_describe_metric(name), "label": label, "benchmark": benchmark, "unfit": name in unfit}
+            for benchmark, names in answers.metrics.items()
+            for name, label in names.items()
+        ],
+        "items": [answers.list_item(place, items) for place, items in shown.items()],
+    }
+    answers.items = [answers.write_item(place, items) for place, items in shown.items()]
+    return answers
+
+
+def _name_folders(results: Sequence[Run]) -> list[str]:
+    """Return what tells the results of a folder apart where a config's split was run several times, "" elsewhere."""
+    times = Counter((result.record.config, split) for result in results for split in result.record.splits)
+    again = max(times.values(), default=0) > 1
+    return name_runs([str(result.folder) for result in results]) if again else [""] * len(results)
+
+
+def _order_metrics(read: Sequence[Sequence[RunReader]]) -> dict[str, dict[str, str]]:
+    benchmarks = dict.fromkeys(reader.record.benchmark for run in read for reader in run)
+    own = {name: [[one for one in run if one.record.benchmark == name] for run in read] for name in benchmarks}
+    return {name: name_together(order_metrics([run for run in runs if run])) for name, runs in own.items()}
+
+
+def _describe_metric(name: str) -> dict[str, Any]:
+    """Say which end of a metric is better (0: neither), and what its best and its worst value is."""
+    record = record_of(name)
+    sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
+    worst, best = record.range[::sign] if sign else (None, None)
+    return {"sign": sign, "best": best, "worst": worst}
 
 
 def write_page(
-    path: Path,
-    runs: Runs,
-    tables: Sequence[Table],
-    labels: str = "en",
-    profile: str | None = None,
+    path: Path, runs: Runs, tables: Sequence[Table], labels: str = ENGLISH, profile: str | None = None
 ) -> None:
-    """Write the page of runs to a file.
-
-    Args:
-        path: the file.
-        runs: name of each, and what it came to: one result, or one a config. Several stand beside each other.
-        tables: the tables.
-        labels: the language, ``en`` or ``zh``.
-        profile: whose values single answers are shown with; the runs' own when None.
-    """
+    """Write the page of runs, several beside each other; single answers with a profile's values, or the runs' own."""
     results = [result for _, parts in runs for result in parts]
     shown = profile or own_profile(results) or PROFILES[0]
     columns = name_runs([name for name, _ in runs])
@@ -291,34 +254,31 @@ def render_page(
     facts: Sequence[tuple[str, str]] = (),
     lead: Sequence[Note | str] = (),
     blocks: Sequence[tuple[str, str]] = (),
-    labels: str = "en",
+    labels: str = ENGLISH,
     names: Sequence[str] = (),
 ) -> str:
-    """Render a self-contained page: alarms first, then tables with charts, facts, answers.
-
-    Runs that stand side by side have these `names`.
-    """
+    """Render a self-contained page: alarms first, then tables with charts, facts, answers of runs by these names."""
     spoken = [translate_table(table, labels) for table in tables]
     alarms = dict.fromkeys(note for table in spoken for note in table.notes if note.level is Level.WARNING)
     shown = [replace(table, notes=[note for note in table.notes if note not in alarms]) for table in spoken]
-    words = read_words(labels, names)
-    style = (HERE / "page.css").read_text(encoding="utf-8")
-    script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    return (
-        make_environment()
-        .get_template("page.html")
-        .render(
-            title=title,
-            lead=sorted([*alarms, *(write_note(note, labels) for note in lead)], key=_rank_alarm),
-            tables=[(table, draw_table(table)) for table in shown],
-            facts=[(translate(name, labels), translate(value, labels)) for name, value in facts],
-            blocks=blocks,
-            words=words,
-            language={"zh": "zh-CN"}.get(labels, labels),
-            style=style,
-            script=script,
-        )
+    return fill_template(
+        "page.html",
+        SCRIPTS,
+        title=title,
+        lead=sorted([*alarms, *(write_note(note, labels) for note in lead)], key=_rank_alarm),
+        tables=[(table, draw_table(table)) for table in shown],
+        facts=[(translate(name, labels), translate(value, labels)) for name, value in facts],
+        blocks=blocks,
+        words=read_words(labels, names),
+        language={"zh": "zh-CN"}.get(labels, labels),
     )
+
+
+def fill_template(name: str, scripts: Sequence[str], **values: Any) -> str:
+    """Render a template with the style of all pages, and scripts as one in their order."""
+    style = (HERE / "page.css").read_text(encoding="utf-8")
+    script = "\n".join((HERE / script).read_text(encoding="utf-8") for script in scripts)
+    return make_environment().get_template(name).render(style=style, script=script, **values)
 
 
 def _rank_alarm(note: Sentence) -> int:
@@ -326,10 +286,7 @@ def _rank_alarm(note: Sentence) -> int:
 
 
 @cache
-def make_environment() -> "Environment":
-    """Make what reads a page's template, and keeps it as it is compiled."""
-    from jinja2 import Environment, FileSystemLoader
-
+def make_environment() -> Environment:
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -349,11 +306,9 @@ def _read_entries() -> dict[str, dict[str, str]]:
 
 
 def name_page(runs: Runs, words: Mapping[str, str]) -> str:
-    """Name benchmark, config, system and date of what ran; of many, how many there are."""
-
     def few(what: str, values: Iterable[str]) -> str:
         names = list(dict.fromkeys(values))
-        return words["comma"].join(names) if len(names) <= _MOST else words[what].replace("{0}", str(len(names)))
+        return words["comma"].join(names) if len(names) <= _NAMES else words[what].replace("{0}", str(len(names)))
 
     records = [result.record for _, results in runs for result in results]
     benchmarks = few("benchmarks", (run.benchmark for run in records))
