@@ -183,7 +183,6 @@ class _Canvas:
 
 
 def draw_rows(rows: Sequence[tuple[Row, Cell]], label: str, difference: bool = False) -> str:
-    """Draw rows: label and text, and under them the value with its interval; a `difference` has a line at 0."""
     heights = []
     y = 0
     for _, cell in rows:

@@ -47,6 +47,7 @@ from .table import (
 )
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
+_INVALID, _FAILED = 3, 4  # exit codes
 _SHOWN = 3  # runs whose verdict stands above a table
 
 
@@ -283,33 +284,41 @@ def check_gate(
         QuadragError: a run cannot be compared, or no score has a name.
     """
     run_names = name_runs(names)
-    failed: list[str] = []
-    invalid: list[str] = []
-    for comparison in compared:
-        for one in find_worse(comparison):
-            label, name = f"{one.place[1]}/{show_key(*one.place[2:])}", run_names[one.run]
-            if one.delta is not None:
-                failed.append(say(note_verdict(one, name, label)).rstrip("."))
-                continue
-            why = f"{label} of {name} is not compared, {say(explain_missing(one, run_names, comparison.runs))}"
-            if one.reason is not Reason.INVALID:
-                raise QuadragError(f"--fail-if worse: {why}")
-            invalid.append(why)
+    found = [one for comparison in compared for one in _check_worse(comparison, run_names)]
     for name, value in thresholds.items():
-        for score in _match_scores(last_results, name, profile):
-            low, high = score.record.range
-            if (low is not None and value < low) or (high is not None and value > high):
-                raise QuadragError(f"--fail-below {name}={value:g}: {score.label} lies between {low} and {high}")
-            label = f"{score.key.split}/{score.label} of {run_names[-1]}"
-            if score.status is Status.INVALID:
-                invalid.append(f"{label} is INVALID")
-            elif score.value is None:
-                raise QuadragError(f"--fail-below {name}: {label} has no value")
-            elif (score.interval.high if score.interval else score.value) < value:
-                between = f" (95% {score.interval.low:.3f} to {score.interval.high:.3f})" if score.interval else ""
-                failed.append(f"{label} is {score.value:.3f}{between}, n {score.n}, below {value:g}")
-    if invalid or failed:
-        raise GateFailed("; ".join(invalid or failed), 3 if invalid else 4)
+        found += _check_below(_match_scores(last_results, name, profile), name, value, run_names[-1])
+    invalid = [text for code, text in found if code == _INVALID]
+    if found:
+        raise GateFailed("; ".join(invalid or [text for _, text in found]), _INVALID if invalid else _FAILED)
+
+
+def _check_worse(comparison: Comparison, run_names: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield by what runs are worse than the first one, or cannot be told to be, each with the exit code."""
+    for one in find_worse(comparison):
+        label, name = f"{one.place[1]}/{show_key(*one.place[2:])}", run_names[one.run]
+        if one.delta is not None:
+            yield _FAILED, say(note_verdict(one, name, label)).rstrip(".")
+            continue
+        why = f"{label} of {name} is not compared, {say(explain_missing(one, run_names, comparison.runs))}"
+        if one.reason is not Reason.INVALID:
+            raise QuadragError(f"--fail-if worse: {why}")
+        yield _INVALID, why
+
+
+def _check_below(scores: Sequence[Score], name: str, value: float, run: str) -> Iterator[tuple[int, str]]:
+    """Yield which scores of a run do not reach a value, or are invalid, each with the exit code."""
+    for score in scores:
+        low, high = score.record.range
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise QuadragError(f"--fail-below {name}={value:g}: {score.label} lies between {low} and {high}")
+        label = f"{score.key.split}/{score.label} of {run}"
+        if score.status is Status.INVALID:
+            yield _INVALID, f"{label} is INVALID"
+        elif score.value is None:
+            raise QuadragError(f"--fail-below {name}: {label} has no value")
+        elif (score.interval.high if score.interval else score.value) < value:
+            between = f" (95% {score.interval.low:.3f} to {score.interval.high:.3f})" if score.interval else ""
+            yield _FAILED, f"{label} is {score.value:.3f}{between}, n {score.n}, below {value:g}"
 
 
 def _match_scores(results: Sequence[Run], name: str, profile: str) -> list[Score]:

@@ -27,8 +27,6 @@ _JUDGED = "Where there are no answers yet a judge is asked this often at most: r
 
 
 def list_facts(results: Sequence[Run]) -> list[tuple[str, str]]:
-    """List what a reader must know of runs, by name; what is not known is left out."""
-
     def join(values: Iterable[str]) -> str:
         return "; ".join(dict.fromkeys(value for value in values if value))
 

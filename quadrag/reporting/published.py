@@ -298,15 +298,10 @@ def _reason(kind: str, **params: Any) -> Note:
 
 
 def _compare_run(run: RunRecord, replica: Replica) -> Iterator[Note]:
-    served = run.served_as
-    models = [("model", replica.model, run.llm, served.get("llm"))]
+    yield from _compare_model("model", replica.model, run.llm, run.served_as.get("llm"))
     if run.found.get("entities"):
         finder = run.entity["model"] if run.entity else "none"
-        models.append(("entity_model", replica.entity_model, finder, served.get("entity")))
-    for kind, row, *names in models:
-        asked = [name for name in names if name]
-        if row and any(_fold(name) != _fold(row) for name in asked):
-            yield _reason(kind, own=asked, row=row)
+        yield from _compare_model("entity_model", replica.entity_model, finder, run.served_as.get("entity"))
     for name, said in replica.replaced.items():
         yield _reason("setting", name=name, own=(run.retrieval or {}).get(name), row=said)
     for name, (changed, said) in replica.changed.items():
@@ -323,6 +318,13 @@ def _compare_run(run: RunRecord, replica: Replica) -> Iterator[Note]:
         yield _reason("stopped")
     if run.has_note("invalid"):
         yield _reason("invalid")
+
+
+def _compare_model(kind: str, row: str | None, *names: str | None) -> Iterator[Note]:
+    """Yield that a model is not the row's where it is not so by the name asked for, or by the one that served it."""
+    asked = [name for name in names if name]
+    if row and any(_fold(name) != _fold(row) for name in asked):
+        yield _reason(kind, own=asked, row=row)
 
 
 def _fold(names: str) -> list[str]:

@@ -199,7 +199,6 @@ def spread_samples(result: Run, score: Score) -> dict[str, float]:
 
 
 def tabulate_samples(result: Run, profile: str) -> list[Table]:
-    """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
     spreads = [(score, spread) for score in result.whole(profile) if (spread := spread_samples(result, score))]
     if not spreads:
         return []

@@ -7,7 +7,7 @@ import base64
 import gzip
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from quadrag.results.run import PROFILES, Run, own_profile, record_of
 
 from ..charts import draw_table
 from ..facts import list_facts
-from ..messages import ENGLISH, Sentence, say, translate, translate_table, write_note
+from ..messages import ENGLISH, Sentence, join_names, read_messages, say, translate, translate_table, write_note
 from ..questions import (
     QuestionInfo,
     RunReader,
@@ -42,7 +42,6 @@ from ..tables import summary
 
 HERE = Path(__file__).parent
 SCRIPTS = ("parts.js", "viewer.js")  # one script, in this order
-_NAMES = 4  # names of one kind in a title
 MOST = 10_000  # answers of a run on a page
 BEGINNING = 160  # characters of a text in the list
 ITEMS, PASSAGES = 50, 256  # in a block
@@ -67,7 +66,6 @@ class Answers:
     metrics: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # labels by name, by benchmark
 
     def list_item(self, place: Place, items: Side) -> dict[str, Any]:
-        """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
         benchmark, config, split, _, _, folder = place
         question = next(item for item in items if item).question
         groups = {"benchmark": benchmark, "config": config, "split": split, "run": folder, **question.slices}
@@ -128,7 +126,6 @@ class Answers:
         }
 
     def _list_passages(self, item: QuestionInfo) -> list[list[Any]]:
-        """Return of each passage its number on the page, its heading, and where gold stands in title and text."""
         found = []
         documents = item.documents or [None] * len(item.passages)
         for rank, (passage, document) in enumerate(zip(item.passages, documents, strict=True), 1):
@@ -236,7 +233,7 @@ def write_page(
     answers = collect_answers(runs, words, shown, labels)
     head = [replace(summary(results[0], shown), title=words["headline"])] if len(results) == 1 else []
     page = render_page(
-        name_page(runs, words),
+        name_page(runs, labels),
         [*head, *tables],
         facts=list_facts(results),
         lead=answers.notes,
@@ -305,16 +302,13 @@ def _read_entries() -> dict[str, dict[str, str]]:
     return entries
 
 
-def name_page(runs: Runs, words: Mapping[str, str]) -> str:
-    def few(what: str, values: Iterable[str]) -> str:
-        names = list(dict.fromkeys(values))
-        return words["comma"].join(names) if len(names) <= _NAMES else words[what].replace("{0}", str(len(names)))
-
+def name_page(runs: Runs, language: str) -> str:
+    """Name benchmarks, systems and date of what ran, and the config where it is one."""
     records = [result.record for _, results in runs for result in results]
-    benchmarks = few("benchmarks", (run.benchmark for run in records))
-    configs = few("configs", (run.config for run in records))
-    systems = few("systems", map(name_model, records))
-    if len(runs) > 1:
-        systems = few("runs", name_runs([name for name, _ in runs]))
+    benchmarks = list(dict.fromkeys(run.benchmark for run in records))
+    configs = {run.config for run in records}
+    systems = dict.fromkeys(name_runs([name for name, _ in runs]) if len(runs) > 1 else map(name_model, records))
     date = max(run.started or "" for run in records)[:10]
-    return words["comma"].join(filter(None, (benchmarks, configs, systems, date)))
+    config = configs.pop() if len(configs) == 1 else ""
+    parts = (join_names(benchmarks, language), config, join_names([*systems], language), date)
+    return read_messages(language).signs["comma"].join(filter(None, parts))
