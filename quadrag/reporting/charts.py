@@ -36,7 +36,6 @@ class Axis(NamedTuple):
     pixels: float
 
     def place(self, value: float) -> float:
-        """Return how far from the first tick a value lies, in pixels."""
         return self.pixels * (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
 
 

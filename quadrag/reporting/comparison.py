@@ -166,7 +166,6 @@ def _note_comparison(comparison: Comparison, run_names: Sequence[str]) -> list[N
 def _check_lead(
     comparison: Comparison, told: Sequence[Difference], run_names: Sequence[str], labels: Mapping[Place, str]
 ) -> Iterator[Note]:
-    """Say what runs are by the score that leads the comparison, the best runs first."""
     if lead := find_lead(told):
         of_lead = sorted((one for one in told if one.place == lead), key=_rank)
         yield from [note_verdict(one, run_names[one.run], labels[lead]) for one in of_lead][:_SHOWN]

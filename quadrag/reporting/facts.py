@@ -66,7 +66,6 @@ def describe_calls(results: Sequence[Run]) -> str:
 
 
 def describe_cost(results: Sequence[Run]) -> str:
-    """Say what tokens and money the commands behind runs spent last, by stage; "" where no tokens were counted."""
     stages = {_ROLES.get(role, role): total for role, total in _sum_up(results).items()}
     stages = {stage: total for stage, total in stages.items() if total["prompt_tokens"] + total["completion_tokens"]}
     if len(stages) > 1:

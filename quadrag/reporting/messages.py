@@ -29,19 +29,14 @@ _NAMES = ("judge", "model", "name", "label", "labels", "folder", "source", "said
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
 
 
-class Messages(NamedTuple):
-    notes: Mapping[str, str]
-    words: Mapping[str, str]
-    signs: Mapping[str, str]
-
-
 @cache
-def read_messages(language: str) -> Messages:
+def read_messages(language: str) -> Mapping[str, Mapping[str, str]]:
+    """Read the words of a language, with those that benchmarks bring, and the signs of its lists."""
     read = _read_file(_FOLDER / f"{language}.yaml")
     words = dict(read.get("words", {}))
     for name in catalogue.names():
         words |= _read_file(catalogue.plugin_folder(name) / f"words.{language}.yaml")
-    return Messages(read["notes"], words, read["signs"])
+    return {**read, "words": words}
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -49,8 +44,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def translate(text: str, language: str) -> str:
-    """Return a head, a label or a word in a language; as it is where it is a name, or has no other."""
-    return read_messages(language).words.get(text, text)
+    return read_messages(language)["words"].get(text, text)
 
 
 def say(note: Note, language: str = ENGLISH) -> str:
@@ -58,10 +52,10 @@ def say(note: Note, language: str = ENGLISH) -> str:
     messages = read_messages(language)
     kind = note.params.get("kind")
     params = {name: _write_param(name, value, language) for name, value in note.params.items()}
-    sentence = messages.notes[f"{note.code}.{kind}" if kind else note.code].format_map(params)
+    sentence = messages["notes"][f"{note.code}.{kind}" if kind else note.code].format_map(params)
     if not note.runs:
         return sentence
-    return messages.signs["of"].format(runs=join_names(note.runs, language), said=sentence)
+    return messages["signs"]["of"].format(runs=join_names(note.runs, language), said=sentence)
 
 
 def say_invalid(run: RunRecord, language: str = ENGLISH) -> list[str]:
@@ -83,14 +77,14 @@ def say_item(metric: str, reason: str, run: RunRecord, answered: bool, language:
 
 def join_names(names: Sequence[str], language: str = ENGLISH) -> str:
     """List names, the first few alone where there are many, and how many are left: never one, which is named."""
-    signs = read_messages(language).signs
+    signs = read_messages(language)["signs"]
     left = len(names) - _SHOWN
     shown = names if left <= 1 else names[:_SHOWN]
     return signs["comma"].join(shown) + (signs["more"].format(count=left) if left > 1 else "")
 
 
 def _write_param(name: str, value: Any, language: str) -> Any:
-    signs = read_messages(language).signs
+    signs = read_messages(language)["signs"]
     if isinstance(value, Note):
         return say(value, language)
     if isinstance(value, Mapping):

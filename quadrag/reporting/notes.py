@@ -55,7 +55,6 @@ def note_units(scores: Iterable[Score], profile: str) -> Note:
 
 
 def note_lower(keys: Iterable[tuple[str, str]]) -> list[Note]:
-    """Say of which keys, each named after its metric, a lower value is the better one."""
     lower = dict.fromkeys(key for metric, key in keys if metric_record(metric).key(key).direction == "lower")
     return [Note(NoteCode.LOWER_BETTER, {"keys": [*lower]})] if lower else []
 

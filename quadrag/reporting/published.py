@@ -73,45 +73,58 @@ class Published(NamedTuple):
 
 
 @cache
+def read_rows(benchmark: str, file: str) -> list[dict[str, str]]:
+    """Read a table that lies beside a benchmark's record; [] where there is none."""
+    path = catalogue.plugin_folder(benchmark) / file
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+@cache
+def read_printed(benchmark: str) -> list[dict[str, str]]:
+    """Read all rows of ``published.csv``, each with the parts of its setting by their names."""
+    rows = read_rows(benchmark, "published.csv")
+    return [{**row, **dict(pair.split("=", 1) for pair in row["setting"].split(";"))} for row in rows]
+
+
+@cache
 def read_published(benchmark: str) -> tuple[Published, ...]:
     """Read every printed number of a benchmark's paper that has a counterpart here, in the paper's order."""
-    folder = catalogue.plugin_folder(benchmark)
-    if not (folder / "published.csv").is_file():
-        return ()
-    with (folder / "mapping.csv").open(encoding="utf-8", newline="") as lines:
-        mapping = {(row["table"], row["task"], row["metric"]): row for row in csv.DictReader(lines)}
-    with (folder / "published.csv").open(encoding="utf-8", newline="") as lines:
-        return tuple(_convert(mapping, lines))
-
-
-def _convert(mapping: dict[tuple[str, str, str], dict[str, str]], lines: Iterator[str]) -> Iterator[Published]:
-    for row in csv.DictReader(lines):
+    mapping = {(row["table"], row["task"], row["metric"]): row for row in read_rows(benchmark, "mapping.csv")}
+    numbers = []
+    for row in read_printed(benchmark):
         places = itertools.product((row["table"], "*"), (row["task"], "*"))
-        ours = next((found for place in places if (found := mapping.get((*place, row["metric"])))), None)
-        if ours is None:
-            continue
-        setting = {"retriever": "", **dict(pair.split("=", 1) for pair in row["setting"].split(";"))}
-        names = {**setting, "task": row["task"], "split": row["split"].partition("_")[0]}
-        searched = {name: value for name, value in setting.items() if name in SETTINGS and value != NONE}
-        # Where shares are printed, as 0.3402, percent has two decimals less.
-        shares = ours["scale"] == "1" and metric_record(ours["module"]).key(ours["key"]).unit == RATE
-        yield Published(
-            table=row["table"],
-            model=setting["llm"],
-            language=setting.get("lang", ""),
-            config=ours["config"].format(**names),
-            split=ours["split"].format(**names),
-            retriever=ours["retriever"].format(**names),
-            module=ours["module"],
-            key=ours["key"],
-            value=round(float(row["value"]) * float(ours["scale"]), 12),
-            decimals=max(len(row["value"].partition(".")[2]) - 2 * shares, 0),
-            conditions=ours["conditions"],
-            note=row["note"],
-            setting={name: int(value) if value.isdigit() else value for name, value in searched.items()}
-            if setting["retriever"] != NONE
-            else {},
-        )
+        if ours := next(
+            (mapping[*place, row["metric"]] for place in places if (*place, row["metric"]) in mapping), None
+        ):
+            numbers.append(_convert(row, ours))
+    return tuple(numbers)
+
+
+def _convert(row: Mapping[str, str], ours: Mapping[str, str]) -> Published:
+    """Return a printed number as what it is of ours."""
+    retriever = row.get("retriever", "")
+    names = {**row, "retriever": retriever, "split": row["split"].partition("_")[0]}
+    searched = {name: row[name] for name in SETTINGS if row.get(name, NONE) != NONE and retriever != NONE}
+    # Where shares are printed, as 0.3402, percent has two decimals less.
+    shares = ours["scale"] == "1" and metric_record(ours["module"]).key(ours["key"]).unit == RATE
+    return Published(
+        table=row["table"],
+        model=row["llm"],
+        language=row.get("lang", ""),
+        config=ours["config"].format(**names),
+        split=ours["split"].format(**names),
+        retriever=ours["retriever"].format(**names),
+        module=ours["module"],
+        key=ours["key"],
+        value=round(float(row["value"]) * float(ours["scale"]), 12),
+        decimals=max(len(row["value"].partition(".")[2]) - 2 * shares, 0),
+        conditions=ours["conditions"],
+        note=row["note"],
+        setting={name: int(value) if value.isdigit() else value for name, value in searched.items()},
+    )
 
 
 def read_table(benchmark: str, number: str) -> list[Published]:

@@ -360,7 +360,7 @@ class DisplayOptions:
 
     def line(self, run: str, label: str, text: str) -> str:
         name = f"  {run} {label}" if run else f"  {label}"
-        return read_messages(self.language).signs["of"].format(runs=name, said=one_line(text, self.longest))
+        return read_messages(self.language)["signs"]["of"].format(runs=name, said=one_line(text, self.longest))
 
 
 def write_items(reader: RunReader, wanted: ItemFilter, options: DisplayOptions) -> Iterator[str]:

@@ -272,7 +272,6 @@ def render_page(
 
 
 def fill_template(name: str, scripts: Sequence[str], **values: Any) -> str:
-    """Render a template with the style of all pages, and scripts as one in their order."""
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / script).read_text(encoding="utf-8") for script in scripts)
     return make_environment().get_template(name).render(style=style, script=script, **values)
@@ -311,4 +310,4 @@ def name_page(runs: Runs, language: str) -> str:
     date = max(run.started or "" for run in records)[:10]
     config = configs.pop() if len(configs) == 1 else ""
     parts = (join_names(benchmarks, language), config, join_names([*systems], language), date)
-    return read_messages(language).signs["comma"].join(filter(None, parts))
+    return read_messages(language)["signs"]["comma"].join(filter(None, parts))
