@@ -49,20 +49,18 @@ def draw_table(table: Table) -> list[tuple[str, str]]:
 
 
 def _points(table: Table) -> Iterator[Panel]:
-    for column, title in enumerate(_titles(table)):
+    for column, head in enumerate(_split_heads(table)):
         rows = _select_rows((line, line.cells[column]) for line in table.rows)
         shown = [line for line, cell in rows if cell.figure]
         if len(shown) > 1 and any(line.kind == "ours" for line in shown):
-            yield title, partial(draw_rows, rows)
+            yield " ".join(filter(None, head)), partial(draw_rows, rows)
 
 
 def _curves(table: Table) -> Iterator[Panel]:
     """Yield a panel for each group of columns, all of one axis; without numbers in the heads, points."""
     groups: dict[str, list[tuple[int, str]]] = {}
-    group = axis = ""
-    for column, head in enumerate(table.columns):
-        above, _, name = head.rpartition("\n")
-        group = above or group
+    axis = ""
+    for column, (group, name) in enumerate(_split_heads(table)):
         if (number := _NUMBER.fullmatch(name)) is None:
             yield from _points(table)
             return
@@ -112,14 +110,13 @@ def _select_rows(lines: Iterable[tuple[Row, Cell]]) -> list[tuple[Row, Cell]]:
     return rows
 
 
-def _titles(table: Table) -> list[str]:
-    titles = []
+def _split_heads(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield of each column its group, which the head of the first one alone may name, and its own name."""
     group = ""
     for head in table.columns:
-        above, mark, name = head.replace("-\n", "").replace("_\n", "_").rpartition("\n")
+        above, line_end, name = head.replace("-\n", "").replace("_\n", "_").rpartition("\n")
         group = above or group
-        titles.append(" ".join(filter(None, (group if mark else "", name))))
-    return titles
+        yield group if line_end else "", name
 
 
 def _common_unit(figures: Iterable[Figure]) -> str:

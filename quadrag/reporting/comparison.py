@@ -123,22 +123,11 @@ def _note_comparison(comparison: Comparison, run_names: Sequence[str]) -> list[N
     runs, profile = comparison.runs, comparison.profile
     headlines = [one for one in comparison.differences if one.headline]
     labels = name_places(one.place for one in headlines)
-    other_profile = next(known for known in PROFILES if known != profile)
-    by_other = {(one.run, one.place): one for one in compare(runs[0], runs[1:], other_profile).differences}
     told = comparison.list_told()
     by_run: list[tuple[str, Note]] = []
     for number, (name, other) in enumerate(zip(run_names[1:], runs[1:], strict=True), 1):
         of_run = [one for one in told if one.run == number]
-        notes = [
-            Note(NoteCode.PROFILE_DISAGREES, {"profile": other_profile, "said": said})
-            for one in of_run
-            if (turned := by_other.get((number, one.place))) and _is_otherwise(one, turned)
-            for said in [note_verdict(turned, name, labels[one.place])]
-        ]
-        notes += [
-            *_check_length(runs[0], other, of_run, labels),
-            *_check_missing(comparison, number, run_names, labels),
-        ]
+        notes = [*_check_length(runs[0], other, of_run, labels), *_check_missing(comparison, number, run_names, labels)]
         notes += [Note(NoteCode.SAME_ANSWERS, {"base": run_names[0]})] * answer_alike(runs[0], other)
         by_run += [(name, note) for note in notes]
     pairs = [one for one in headlines if one.delta is not None]
@@ -177,13 +166,6 @@ def note_verdict(difference: Difference, name: str, label: str) -> Note:
     cell, kind = difference_cell(difference), difference.verdict.name.lower()
     params = {"name": name, "metric": label, "difference": cell.text, "interval": cell.sub, "p": write_p(difference)}
     return Note(NoteCode.VERDICT, {"kind": kind, **params, "n": difference.n})
-
-
-def _is_otherwise(one: Difference, other: Difference) -> bool:
-    """Whether another profile decides otherwise, and not by Holm's rule alone."""
-    alike = (other.delta, other.interval, other.p) == (one.delta, one.interval, one.p)
-    verdicts = {one.verdict, other.verdict}
-    return not alike and other.n >= FEW and len(verdicts) > 1 and bool(verdicts & {Verdict.BETTER, Verdict.WORSE})
 
 
 def _check_length(first: Run, second: Run, told: Sequence[Difference], labels: Mapping[Place, str]) -> Iterator[Note]:

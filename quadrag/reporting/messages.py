@@ -31,7 +31,6 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where 
 
 @cache
 def read_messages(language: str) -> Mapping[str, Mapping[str, str]]:
-    """Read the words of a language, with those that benchmarks bring, and the signs of its lists."""
     read = _read_file(_FOLDER / f"{language}.yaml")
     words = dict(read.get("words", {}))
     for name in catalogue.names():

@@ -104,7 +104,6 @@ def read_published(benchmark: str) -> tuple[Published, ...]:
 
 
 def _convert(row: Mapping[str, str], ours: Mapping[str, str]) -> Published:
-    """Return a printed number as what it is of ours."""
     retriever = row.get("retriever", "")
     names = {**row, "retriever": retriever, "split": row["split"].partition("_")[0]}
     searched = {name: row[name] for name in SETTINGS if row.get(name, NONE) != NONE and retriever != NONE}
@@ -284,7 +283,6 @@ def list_reasons(results: Sequence[Run], profile: str) -> list[tuple[str, Note]]
 
 
 def _judge_recipes(results: Sequence[Run], profile: str, alone: bool = False) -> dict[str, list[Note]]:
-    """Return by recipe in what its runs are not what it fixes; nothing where they replicate its row."""
     recipes: dict[str, list[Run]] = {}
     for result in results:
         if replica := result.record.spec.replica:

@@ -33,8 +33,6 @@ from .table import format_value, name_runs
 
 
 class ItemFilter(NamedTuple):
-    """Which items of a run are meant: those to which all that is given applies."""
-
     ident: str | None = None  # the id of a question
     wrong: bool = False  # whose value of a metric is not the best one, the worst first
     unscored: bool = False  # without a value of some metric that applies to them, what failed first

@@ -106,7 +106,6 @@ class NoteCode(StrEnum):
     """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING
-    PROFILE_DISAGREES = "profile_disagrees", Level.WARNING
     NOT_COMPARED = "not_compared"
     VALUES_APART = "values_apart"
     P_RULE = "p_rule"
