@@ -201,8 +201,8 @@ def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> No
     assert [line.label.strip() for line in grid.rows if line.cells[1].text] == ["z", "y"] * 3
     pairs = [one for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
     assert len(pairs) == 3 and all(one.p_holm == 2 * one.p for one in pairs)
-    few = [graded(grade) for grade in (*grades[:2], grades[2][:4])]
-    assert [note.params["name"] for note in tabulate_comparison(list(zip("xyz", few, strict=True))).notes[:1]] == ["y"]
+    few = tabulate_comparison([(values, run(spread(values), **HIGH)) for values in ("0*20", "1*20", "1*4 -*16")])
+    assert [note.params["name"] for note in few.notes if note.code is NoteCode.VERDICT] == ["1*20"]
     same = [run([0.5] * 10, text=text) for text in "xyx"]
     assert notes(*same)[NoteCode.SAME_ANSWERS].runs == ("C",)
 
