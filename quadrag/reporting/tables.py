@@ -271,17 +271,11 @@ def tabulate(
         tables += tabulate_paper(benchmark, ours, profiles)
         whole = verbose or (page and len(results) == 1)
         tables += [table for one in ours if whole for table in tabulate_scores(one, profiles, labels)]
-    return _note_once(tables)
-
-
-def _note_once(tables: Sequence[Table]) -> list[Table]:
-    """Return tables each of whose notes stands under the first table alone that has it."""
     noted: list[Note | str] = []
-    own = []
-    for table in tables:
-        own.append(replace(table, notes=[note for note in table.notes if note not in noted]))
-        noted += own[-1].notes
-    return own
+    for table in tables:  # a note stands under the first one alone
+        table.notes = [note for note in table.notes if note not in noted]
+        noted += table.notes
+    return tables
 
 
 def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[str] = PROFILES) -> list[Table]:
@@ -290,27 +284,24 @@ def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[st
     if of_paper is None:
         return [table for result in results for table in tabulate_run(result, profiles)]
     whole = [replace(one, scores=one.whole()) for one in results]
-    tables = [mark_replicas(_clear_printed(table), whole, profiles[0]) for table in of_paper(whole, profiles)]
+    tables = [mark_replicas(table, whole, profiles[0]) for table in of_paper(whole, profiles)]
     rows = [replace(row, of=str(at)) for at, result in enumerate(whole) for row in result.scores]
     for table in tables:
+        _clear_printed(table)
         table.notes += explain_profiles(table.rows, rows)
     tables[0].notes[:0] = note_replicas(whole, profiles[0])  # above what is said of its row's mark
     tables[-1].notes += note_judges(whole, profiles[0])
     return tables + [table for one in results for table in tabulate_samples(one, profiles[0])]
 
 
-def _clear_printed(table: Table) -> Table:
-    """Return a table without printed numbers in columns where all of ours rest on verdicts that say nothing."""
+def _clear_printed(table: Table) -> None:
+    """Take printed numbers out of the columns where all of ours rest on verdicts that say nothing."""
     ours = [line.cells for line in table.rows if line.kind == "ours" and not line.label.startswith("  ")]
     columns = [[cell.text for cell in column if cell.text not in ("", NOTHING)] for column in zip(*ours, strict=True)]
     marked = [bool(texts) and all(text.endswith(ALIKE) for text in texts) for texts in columns]
-    lines = [
-        replace(line, cells=[Cell(NOTHING) if bad else cell for cell, bad in zip(line.cells, marked, strict=True)])
-        if line.kind == "published"
-        else line
-        for line in table.rows
-    ]
-    return replace(table, rows=lines) if any(marked) else table
+    for line in table.rows:
+        if line.kind == "published" and marked:
+            line.cells = [Cell(NOTHING) if bad else cell for cell, bad in zip(line.cells, marked, strict=True)]
 
 
 # Several results as those of one system.
@@ -381,14 +372,11 @@ def gather_systems(scored: Sequence[tuple[Path, Run]]) -> list[tuple[str, list[R
     for file, result in scored:
         place = (file.parent, result.record.llm) if result.record.log else (file, str(file))
         systems.setdefault(place, []).append(result)
+    for results in systems.values():
+        results.sort(key=lambda result: [*configs(result.record.benchmark)].index(result.record.config))
     models = [model for _, model in systems]
-
-    def rank(result: Run) -> int:
-        return list(configs(result.record.benchmark)).index(result.record.config)
-
     return [
-        (model if models.count(model) == 1 else str(folder), sorted(results, key=rank))
-        for (folder, model), results in systems.items()
+        (model if models.count(model) == 1 else str(folder), results) for (folder, model), results in systems.items()
     ]
 
 
