@@ -20,6 +20,7 @@ from quadrag.results.compare import (
     Verdict,
     answer_alike,
     compare,
+    drop_parts,
     find_lead,
     find_worse,
     has_better,
@@ -62,8 +63,7 @@ def tabulate_comparison(runs: Sequence[tuple[str, Run]], profile: str = PROFILES
     shown = list(comparison.differences)
     several = len(run_names) > 2
     if several and not every:
-        pooled = {(one.run, one.place[0], *one.place[2:]) for one in shown if one.splits}
-        shown = [one for one in shown if one.splits or (one.run, one.place[0], *one.place[2:]) not in pooled]
+        shown = drop_parts(shown)
         shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
     lines: list[Row] = []
     for place, label in name_places(one.place for one in shown).items():
