@@ -19,6 +19,7 @@ from quadrag.prompts import JUDGE, Message, Prompts, load_prompts
 from quadrag.records import Key, Passage, Question, dumps
 from quadrag.spec import NONE
 
+from .context_builder import ContextBuilder, challenge_records
 from .weights import RATED, rate_questions, read_ratings, read_weights, weight_of
 
 NAME = "crag"
@@ -27,9 +28,10 @@ _UNMATCHABLE = ("invalid question", "i don't know", "yes", "no")
 
 
 def _graph(path: Any) -> str:
-    from .context_builder import identify
+    from .kg.graph import Graph
 
-    return identify(str(path))
+    with Graph(str(path)) as graph:
+        return str(graph.identity)
 
 
 def _tokenizer(name: Any) -> str:
@@ -112,8 +114,6 @@ def matchable_answers(references: Any) -> list[str]:
 
 def finder(task: Any) -> Finder | None:
     """Return what fills a prompt's windows; None for a model alone."""
-    from .context_builder import ContextBuilder
-
     if task.retriever == NONE:
         return None
     if task.config not in PAGES:
@@ -205,12 +205,6 @@ def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
     return [("task_1_2", "none"), ("task_1_2", "snippets"), ("task_1_2", "snippets-kg"), ("task_3", "snippets-kg")]
 
 
-def _pages_of(task: Any, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    from .context_builder import challenge_records
-
-    return challenge_records(task, questions)
-
-
 def _scripted() -> Any:
     from .scripted import SampleEntities
 
@@ -253,7 +247,7 @@ BENCHMARK = Benchmark(
     default_context="snippets",
     handed_over="own",
     pages=PAGES,
-    records=_pages_of,
+    records=challenge_records,
     commands={name: f"quadrag.baselines.crag.commands.{name}" for name in ("kg", "recall")},
     judges={
         "gpt-3.5-turbo-0125": JudgePreset("gpt-3.5-turbo-0125", _JSON, "CRAG, section 5.1"),

@@ -1,36 +1,240 @@
 """`quadrag kg build`: the upstream files of CRAG's mock knowledge graph turned into one SQLite file.
 
-Memory is mostly that of the largest pickle's content. The same files give the same bytes.
+Values are JSON text. The same files give the same bytes. Memory is mostly that of the largest pickle's content.
 """
 
+import bz2
+import csv
 import hashlib
+import json
+import math
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quadrag import __version__
 from quadrag.errors import QuadragError, one_line
 from quadrag.records import scratch
 
-from .graph import PARTS
-from .store import APPLICATION, VERSION, Part, dump
+from . import restricted_pickle
+from .search import Ties, Variant, normalise, write
 
-DOMAINS = ("finance", "movie", "music", "open", "sports")
-_UPSTREAM = ("", "mock_api/cragkg", "cragkg")  # where below a checkout they lie
+APPLICATION = 0x51524B47  # "QRKG"
+VERSION = 1
+_UPSTREAM = ("", "mock_api/cragkg", "cragkg")  # where below a checkout the files lie
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {VERSION};
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE source (file TEXT PRIMARY KEY, size INTEGER, sha256 TEXT) WITHOUT ROWID;
 """
-# Whatever a file raises that is damaged, laid out otherwise, or no data.
-_DAMAGE = (
-    *(sqlite3.Error, ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError),
-    *(RecursionError, TypeError, ValueError),
+_AWARD_COLUMNS = ("year", "category", "nominee", "artist", "workers")
+_LEVELS = ("league", "season", "team", "game")
+# Of each table of NBA games: the upstream table, the columns that it must have, and those with an index.
+_NBA = {
+    "nba_game": ("game", "game_id, game_date, team_name_home, team_name_away", ("game_id", "game_date")),
+    "nba_play": ("play_by_play", "game_id", ("game_id",)),
+}
+
+
+class Part(NamedTuple):
+    """A main table, the upstream files that it is made of (any of them will do), and what fills it."""
+
+    table: str
+    files: tuple[str, ...]
+    load: Callable[[sqlite3.Connection, str, list[Path]], None]
+
+
+# --- what several tables share ----------------------------------------------------------------------------------------
+
+
+def key(text: str) -> str:
+    """Return a name as SQLite can keep it: half of a surrogate pair is ``?``."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def round_float(value: Any) -> Any:
+    """Round as pandas' `to_json`, which knows no infinity."""
+    if isinstance(value, float):
+        return round(value, 10) if math.isfinite(value) else None
+    return value
+
+
+def _bind(value: Any) -> Any:
+    return key(value) if isinstance(value, str) else value
+
+
+def _fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]]) -> None:
+    """Fill `table` with names, ids and JSON, numbered; of a repeated name the last value has the first's place."""
+    db.execute(
+        f"CREATE TABLE IF NOT EXISTS {table} (n INTEGER PRIMARY KEY, name UNIQUE NOT NULL, id INTEGER, value TEXT)"
+    )
+    statement = (
+        f"INSERT INTO {table} VALUES ((SELECT ifnull(max(n) + 1, 0) FROM {table}), ?, ?, ?) "
+        "ON CONFLICT (name) DO UPDATE SET id = excluded.id, value = excluded.value"
+    )
+    db.executemany(statement, ((key(name), number, value) for name, number, value in rows))
+
+
+def _index_in_order(db: sqlite3.Connection, table: str, ties: Ties | None = None) -> None:
+    names = db.execute(f"SELECT name FROM {table} ORDER BY n")
+    write(db, table, (name for (name,) in names), ties=ties)
+
+
+def _index_names(db: sqlite3.Connection, table: str, variant: Variant) -> None:
+    """Write the search index over the names of `table`: normal forms once each, sorted, with the names behind them."""
+    db.create_function("normal", 1, normalise, deterministic=True)
+    # SQLite's order of text is that of code points, as Python's.
+    db.execute("CREATE TEMP TABLE names AS SELECT normal(name) AS name, n FROM " + table)
+    db.execute(f"CREATE TABLE {table}_name (number INTEGER, n INTEGER, PRIMARY KEY (number, n)) WITHOUT ROWID")
+    db.execute(f"INSERT INTO {table}_name SELECT dense_rank() OVER (ORDER BY name) - 1, n FROM names")
+    sorted_names = db.execute("SELECT DISTINCT name FROM names ORDER BY name")
+    write(db, table, (name for (name,) in sorted_names), variant)
+    sorted_names.close()
+    db.execute("DROP TABLE names")
+
+
+# --- the five domains -------------------------------------------------------------------------------------------------
+
+
+def _load_open(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    for path in paths:
+        with bz2.open(path, "rb") as lines:
+            entries = (json.loads(line) for line in lines if not line.isspace())
+            _fill(db, table, ((title, None, dump(entity)) for title, entity in entries))
+    _index_names(db, table, "okapi")
+
+
+def _load_movies(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    """Load films, people or years: JSON objects whose keys are normalised names, years for the last."""
+    for path in paths:
+        _fill(db, table, ((name, _id(entity), dump(entity)) for name, entity in json.loads(path.read_bytes()).items()))
+    if table != "year":
+        db.execute(f"CREATE INDEX {table}_id ON {table} (id)")
+        # Upstream's search of this domain keeps the file's order among equal scores.
+        _index_in_order(db, table, ties="first")
+
+
+def _id(entity: Any) -> int | None:
+    number = entity.get("id") if isinstance(entity, dict) else None
+    return number if type(number) is int and abs(number) < 2**63 else None
+
+
+def _load_companies(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    # Homonyms stay, and are found as often as they stand there.
+    db.execute("CREATE TABLE company (n INTEGER PRIMARY KEY, name NOT NULL, symbol)")
+    for path in paths:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            # Text as it stands: `NA` is a ticker, and an empty one is none.
+            rows = ((key(row["Name"]), key(row["Symbol"]) or None) for row in csv.DictReader(lines))
+            db.executemany("INSERT INTO company VALUES ((SELECT ifnull(max(n) + 1, 0) FROM company), ?, ?)", rows)
+    db.execute("CREATE INDEX company_name ON company (name)")
+    _index_in_order(db, table)
+
+
+def _load_figures(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    _fill(db, table, ((ticker, None, value) for path in paths for ticker, value in restricted_pickle.read_stored(path)))
+
+
+def _read_music(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
+    for path in paths:
+        yield from ((name, None, value) for name, value in restricted_pickle.read_items(path) if type(name) is str)
+
+
+def _load_music(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    _fill(db, table, _read_music(paths))
+    if table != "works":
+        _index_names(db, table, "music")
+
+
+def _load_ranks(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    db.execute("CREATE TABLE ranks (n INTEGER PRIMARY KEY, rank TEXT, date, song, artist)")
+    for rank, _, rows in _read_music(paths):
+        values = ((rank, *(_bind(row[name]) for name in ("Date", "Song", "Artist"))) for row in json.loads(rows))
+        db.executemany("INSERT INTO ranks (rank, date, song, artist) VALUES (?, ?, ?, ?)", values)
+    db.execute("CREATE INDEX ranks_date ON ranks (rank, date)")
+
+
+def _load_charts(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    db.execute("CREATE TABLE charts (song, date, value TEXT, PRIMARY KEY (song, date)) WITHOUT ROWID")
+    for song, _, dates in _read_music(paths):
+        rows = ((key(song), key(date), dump(row)) for date, row in json.loads(dates).items())
+        db.executemany("INSERT INTO charts VALUES (?, ?, ?)", rows)
+
+
+def _load_grammys(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    db.execute("CREATE TABLE grammy (n INTEGER PRIMARY KEY, year INTEGER, category, nominee, artist, workers)")
+    for path in paths:
+        frame = restricted_pickle.read_table(path)
+        places = [frame.columns.index(name) for name in _AWARD_COLUMNS]
+        rows = (tuple(_bind(row[place]) for place in places) for row in frame.rows)
+        db.executemany("INSERT INTO grammy (year, category, nominee, artist, workers) VALUES (?, ?, ?, ?, ?)", rows)
+    db.execute("CREATE INDEX grammy_category ON grammy (category, year)")
+    db.execute("CREATE INDEX grammy_nominee ON grammy (nominee)")
+
+
+def _load_soccer(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    db.execute("CREATE TABLE soccer (n INTEGER PRIMARY KEY, label, team, date, value TEXT)")
+    for path in paths:
+        frame = restricted_pickle.read_table(path)
+        # Files whose levels have no names have them in this order.
+        levels = frame.index_names if set(_LEVELS) == set(frame.index_names) else list(_LEVELS)
+        league, team, date = levels.index("league"), levels.index("team"), frame.columns.index("date")
+        for label, row in zip(frame.labels, frame.rows, strict=True):
+            if label[league] is not None:
+                text = str(tuple(math.nan if part is None else part for part in label))
+                day, values = row[date] and str(row[date])[:10], dump([*map(round_float, row)])
+                statement = "INSERT INTO soccer (label, team, date, value) VALUES (?, ?, ?, ?)"
+                db.execute(statement, (key(text), key(str(label[team])), day, values))
+        db.execute("INSERT INTO meta VALUES ('soccer_columns', ?)", (dump([str(name) for name in frame.columns]),))
+    db.execute("CREATE INDEX soccer_date ON soccer (date)")
+
+
+def _load_nba(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    source, columns, indexed = _NBA[table]
+    for path in paths:
+        db.execute("ATTACH ? AS upstream", (f"{path.resolve().as_uri()}?mode=ro&immutable=1",))
+        try:
+            db.execute(f"SELECT {columns} FROM upstream.{source} LIMIT 0")  # which fails where one lacks
+            db.execute(f"CREATE TABLE {table} AS SELECT * FROM upstream.{source} ORDER BY rowid")
+        finally:
+            db.commit()  # nothing can be detached within a transaction
+            db.execute("DETACH upstream")
+    for name in indexed:
+        db.execute(f"CREATE INDEX {table}_{name} ON {table} ({name})")
+
+
+PARTS = (
+    Part("open", ("open/kg.0.jsonl.bz2", "open/kg.1.jsonl.bz2"), _load_open),
+    Part("movie", ("movie/movie_db.json",), _load_movies),
+    Part("person", ("movie/person_db.json",), _load_movies),
+    Part("year", ("movie/year_db.json",), _load_movies),
+    Part("company", ("finance/company_name.dict",), _load_companies),
+    Part("price", ("finance/finance_price.sqlite",), _load_figures),
+    Part("detailed", ("finance/finance_detailed_price.sqlite",), _load_figures),
+    Part("dividend", ("finance/finance_dividend.sqlite",), _load_figures),
+    Part("marketcap", ("finance/finance_marketcap.sqlite",), _load_figures),
+    Part("info", ("finance/finance_info.sqlite",), _load_figures),
+    Part("artist", ("music/artist_dict_simplified.pickle",), _load_music),
+    Part("song", ("music/song_dict_simplified.pickle",), _load_music),
+    Part("works", ("music/artist_work_dict.pickle",), _load_music),
+    Part("ranks", ("music/rank_dict_hot100.pickle",), _load_ranks),
+    Part("charts", ("music/song_dict_hot100.pickle",), _load_charts),
+    Part("grammy", ("music/grammy_df.pickle",), _load_grammys),
+    Part("soccer", ("sports/soccer_team_match_stats.pkl",), _load_soccer),
+    Part("nba_game", ("sports/nba.sqlite",), _load_nba),
+    Part("nba_play", ("sports/nba.sqlite",), _load_nba),
 )
+
+
+# --- the whole --------------------------------------------------------------------------------------------------------
 
 
 class Built(NamedTuple):
@@ -50,15 +254,15 @@ def build(
     one is damaged or refused, or the target cannot be written or is another file; nothing is left behind then.
     """
     target = Path(target).expanduser()
-    below = [Path(src).expanduser() / part for part in _UPSTREAM]
-    root = next((folder for folder in below if any((folder / domain).is_dir() for domain in DOMAINS)), below[0])
     names = dict.fromkeys(name for part in PARTS for name in part.files)
-    sizes = {name: (root / name).stat().st_size for name in names if (root / name).is_file()}
-    if not sizes:
+    roots = [Path(src).expanduser() / folder for folder in _UPSTREAM]
+    root = next((root for root in roots if any((root / name).is_file() for name in names)), None)
+    if root is None:
         raise QuadragError(
             f"{str(src)!r} holds no file of the knowledge graph; expected mock_api/cragkg of an upstream checkout, "
             f"with {next(iter(names))} for one"
         )
+    sizes = {name: (root / name).stat().st_size for name in names if (root / name).is_file()}
     _check_target(target)
     try:
         with scratch(target) as aside:
@@ -111,7 +315,6 @@ def _write(root: Path, sizes: dict[str, int], aside: Path, progress: Callable[[i
 
 
 def _digest(path: Path) -> str:
-    """Return the sha256 of a file; QuadragError where Git LFS left a pointer for it."""
     with path.open("rb") as stream:
         if stream.read(40).startswith(b"version https://git-lfs.github.com/spec"):
             raise QuadragError(f"{path} is a Git LFS pointer; run `git lfs pull` in the upstream checkout")
@@ -121,8 +324,8 @@ def _digest(path: Path) -> str:
 
 def _load(db: sqlite3.Connection, part: Part, paths: list[Path]) -> None:
     try:
-        part.load(db, paths)
-    except _DAMAGE as error:
+        part.load(db, part.table, paths)
+    except Exception as error:  # there is no list of what a file raises that is damaged or laid out otherwise
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             raise  # of the file that is written
         names = " and ".join(map(str, paths))

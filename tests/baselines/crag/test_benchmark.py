@@ -10,7 +10,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from quadrag.baselines.crag import benchmark as crag
-from quadrag.baselines.crag.context_builder import fill, windows
+from quadrag.baselines.crag.context_builder import fill_window, windows
 from quadrag.data.builders import open_builder
 from quadrag.errors import QuadragError
 from quadrag.loading import script_options
@@ -155,7 +155,7 @@ def passages(*texts):
 
 
 def shown(*texts, size, tokenizer=None):
-    return [(passage.id, passage.text) for passage in fill(passages(*texts), size, tokenizer)]
+    return [(passage.id, passage.text) for passage in fill_window(passages(*texts), size, tokenizer)]
 
 
 def test_passages_are_taken_in_order_and_the_last_one_is_cut():

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from sample_graph import SOURCE
 
-from quadrag.baselines.crag.context_builder import fill
+from quadrag.baselines.crag.context_builder import fill_window
 from quadrag.baselines.crag.entities import DOMAINS, Entities, read
 from quadrag.baselines.crag.facts import LONGEST, find_facts
 from quadrag.baselines.crag.kg.build import build
-from quadrag.baselines.crag.kg.clock import at
+from quadrag.baselines.crag.kg.clock import GraphAt
 from quadrag.baselines.crag.kg.graph import Graph
 from quadrag.baselines.crag.kg.server import FUNCTIONS
 from quadrag.baselines.crag.scripted import SampleEntities
@@ -53,7 +53,7 @@ def scripted(query: str) -> Entities:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["query"][:60])
 def test_the_facts_of_a_question(graph, case):
-    found = find_facts(at(graph, case["time"]), entities_of(case), case["query"], case["time"])
+    found = find_facts(GraphAt(graph, case["time"]), entities_of(case), case["query"], case["time"])
     assert [one.title for one in found] == case["titles"]
     assert "".join(one.text for one in found[:1]) == case["first"]
     assert [one.id for one in found] == [f"kg/{number}" for number in range(len(found))]
@@ -85,7 +85,7 @@ def test_every_function_is_called_for_some_question(graph):
 def test_what_lies_after_the_question_is_hidden(graph, query, time, later):
     hidden, shown = (
         "\n".join(one.text for one in find_facts(source, scripted(query), query, when)).replace(':"8"', ":8")
-        for source, when in ((at(graph, time), time), (graph, LATE if "latest" in query else time))
+        for source, when in ((GraphAt(graph, time), time), (graph, LATE if "latest" in query else time))
     )
     assert later not in hidden and (later in shown or "latest" in query)
 
@@ -98,8 +98,8 @@ def test_gold_answers_of_15_of_the_30_questions_stand_in_the_facts(graph, window
         rows = [json.loads(line) for line in file]
     there = 0
     for row in rows:
-        found = find_facts(at(graph, row["query_time"]), scripted(row["query"]), row["query"], row["query_time"])
-        text = "\n".join(passage.text for passage in fill(found, window)).lower()
+        found = find_facts(GraphAt(graph, row["query_time"]), scripted(row["query"]), row["query"], row["query_time"])
+        text = "\n".join(passage.text for passage in fill_window(found, window)).lower()
         others = row.get("alt_ans") or row.get("alternative_answers") or []
         golds = [row["answer"], *(ast.literal_eval(others) if isinstance(others, str) else others)]
         there += any(re.search(rf"(?<!\w){re.escape(gold.lower())}(?!\w|\.\d)", text) for gold in golds)
@@ -193,4 +193,4 @@ META = {"tickers": ("META",)}
 def test_genuine_responses_become_facts(real_data, query, entities, expected):
     recorded: Any = Recorded(real_data("CRAG") / "kg_examples.jsonl")
     found = find_facts(recorded, Entities(**entities), query, LATE)
-    assert expected in "\n".join(passage.text for passage in fill(found, 8000)), found[:3]
+    assert expected in "\n".join(passage.text for passage in fill_window(found, 8000)), found[:3]

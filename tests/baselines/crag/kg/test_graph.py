@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quadrag.baselines.crag.kg.build import build
-from quadrag.baselines.crag.kg.clock import GraphAt, at, parse
+from quadrag.baselines.crag.kg.clock import GraphAt, parse
 from quadrag.baselines.crag.kg.graph import Graph
 from quadrag.baselines.crag.kg.search import normalise
 from quadrag.baselines.crag.kg.server import FUNCTIONS
@@ -90,7 +90,7 @@ CASES = [(graph, name, case) for graph, calls in CALLS.items() for name, cases i
 @pytest.mark.parametrize(("graph", "name", "case"), CASES, ids=lambda value: str(value)[:50])
 def test_a_call(graphs: dict[str, Graph], graph: str, name: str, case: list[Any]) -> None:
     *time, arguments, expected = case
-    asked = at(graphs[graph], time[0]) if time else graphs[graph]
+    asked = GraphAt(graphs[graph], time[0]) if time else graphs[graph]
     arguments = arguments if isinstance(arguments, list) else [arguments]
     if expected == "error":
         with pytest.raises((QuadragError, ValueError, IndexError)):
@@ -200,7 +200,7 @@ def test_a_date_stands_for_the_rows_whose_date_begins_with_its_parts(graphs: dic
 
 
 def test_long_after_everything_nothing_is_hidden(graphs: dict[str, Graph]) -> None:
-    then = at(graphs["rules"], "01/01/2099, 00:00:00 PT")
+    then = GraphAt(graphs["rules"], "01/01/2099, 00:00:00 PT")
     for name, cases in CALLS["rules"].items():
         for arguments, expected in cases:
             if expected != "error" and name != "open_get_entity":
@@ -240,7 +240,7 @@ def test_whatever_date_is_asked_about_nothing_later_is_shown(graphs: dict[str, G
     dates = ["2024-02-27", "2024-02-28", "2024-02-29", "2024-02", "2024", "2024-03-02", "---", "2024-02-28 00:00:00"]
     for _ in range(rounds):
         today = f"2024-02-{draw.randint(26, 29)}"
-        then = at(graphs["clock"], f"02/{today[-2:]}/2024, {draw.choice(['00:00:00', '23:59:59'])} PT")
+        then = GraphAt(graphs["clock"], f"02/{today[-2:]}/2024, {draw.choice(['00:00:00', '23:59:59'])} PT")
         asked = draw.choice(dates)
         place, more = draw.randrange(len(asked)), draw.choice(["", "-", "0", "\u0663", "\0", "'", " "])
         asked = asked[:place] + more + asked[place + draw.randint(0, 1) :]
