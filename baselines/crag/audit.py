@@ -8,7 +8,7 @@ from typing import Any
 from quadrag.audit import Audited, Fault, count_off, shorten
 from quadrag.errors import QuadragError
 
-from .dates import find_dates
+from .entities import find_dates
 from .kg.clock import parse
 
 

@@ -206,7 +206,7 @@ def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
 
 
 def _scripted() -> Any:
-    from .scripted import SampleEntities
+    from .entities import SampleEntities
 
     return SampleEntities()
 

@@ -17,13 +17,12 @@ import pytest
 from sample_graph import SOURCE
 
 from quadrag.baselines.crag.context_builder import fill_window
-from quadrag.baselines.crag.entities import DOMAINS, Entities, read
+from quadrag.baselines.crag.entities import DOMAINS, Entities, SampleEntities, read
 from quadrag.baselines.crag.facts import LONGEST, find_facts
 from quadrag.baselines.crag.kg.build import build
 from quadrag.baselines.crag.kg.clock import GraphAt
 from quadrag.baselines.crag.kg.graph import Graph
 from quadrag.baselines.crag.kg.server import FUNCTIONS
-from quadrag.baselines.crag.scripted import SampleEntities
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 

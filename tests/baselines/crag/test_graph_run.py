@@ -8,8 +8,7 @@ from chat_server import Rule
 from crag_runs import SAMPLE, lines, questions
 from specs import spec_file
 
-from quadrag.baselines.crag.entities import PROMPT_SCHEMA
-from quadrag.baselines.crag.scripted import SampleEntities
+from quadrag.baselines.crag.entities import PROMPT_SCHEMA, SampleEntities
 from quadrag.results.record import read_run
 
 ENTITIES = json.dumps({"domain": "music", "artists": ["Idra Vanleer"]})
