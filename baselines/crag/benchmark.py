@@ -12,14 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Benchmark, Finder, JudgePreset, MetricUse, OptionSpec, Stratum
+from quadrag.data.builders import rows
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Conditions, Retrieval, RetrieverSpec
 from quadrag.prompts import JUDGE, Message, Prompts, load_prompts
 from quadrag.records import Key, Passage, Question, dumps
+from quadrag.retrieval.chunk import load_tokenizer
 from quadrag.spec import NONE
 
 from .context_builder import ContextBuilder, challenge_records
+from .entities import SampleEntities
 from .weights import RATED, rate_questions, read_ratings, read_weights, weight_of
 
 NAME = "crag"
@@ -35,8 +38,6 @@ def _graph(path: Any) -> str:
 
 
 def _tokenizer(name: Any) -> str:
-    from quadrag.retrieval.chunk import load_tokenizer
-
     return _identify(name, load_tokenizer(str(name)).to_str())
 
 
@@ -73,11 +74,7 @@ _CONTAINED = MetricUse(
 
 
 def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of a split; `passages` are the snippets of their pages, in upstream's order."""
-    from quadrag.data.builders import rows
-
-    for row in rows(builder, split):
-        yield _question(builder.config.name, split, row)
+    return (_question(builder.config.name, split, row) for row in rows(builder, split))
 
 
 def _question(config: str, split: str, row: Mapping[str, Any]) -> Question:
@@ -98,6 +95,7 @@ def _question(config: str, split: str, row: Mapping[str, Any]) -> Question:
         query=row["query"],
         references=accepted,
         language="en",
+        # Snippets of the pages, in upstream's order.
         passages=tuple(
             Passage(f"web/{place}", page["page_name"] or "", page["page_snippet"] or "")
             for place, page in enumerate(row.get("search_results", ()))
@@ -113,17 +111,11 @@ def matchable_answers(references: Any) -> list[str]:
 
 
 def finder(task: Any) -> Finder | None:
-    """Return what fills a prompt's windows; None for a model alone."""
     if task.retriever == NONE:
         return None
     if task.config not in PAGES:
         raise QuadragError(f"crag {task.config} holds no pages; give --retriever none, or run {' or '.join(PAGES)}")
     return ContextBuilder(task, OPTIONS)
-
-
-def asks_entities(task: Any) -> bool:
-    """Whether a model is asked for the entities of a task's questions: the graph is."""
-    return task.retriever in _GRAPH
 
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
@@ -151,7 +143,6 @@ def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
 
 
 def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
-    """Return the keyword arguments that a metric takes besides the common ones."""
     if metric.module != _TRUTH.module:
         return {"language": "en"}
     options = conditions.options
@@ -185,30 +176,14 @@ class Trimmer:
     """A tokenizer as the metric takes it to cut answers to the challenge's 75 tokens."""
 
     def __init__(self, name: str) -> None:
-        """Load the tokenizer."""
-        from quadrag.retrieval.chunk import load_tokenizer
-
         self.name_or_path = name
         self._tokenizer = load_tokenizer(name)
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids, those that the tokenizer adds to every text among them."""
-        return list(self._tokenizer.encode(text).ids)
+        return list(self._tokenizer.encode(text).ids)  # those that it adds to every text among them
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids."""
         return str(self._tokenizer.decode(list(ids)))
-
-
-def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
-    """Return the four settings of the paper's tables: a model alone, and tasks 1, 2 and 3."""
-    return [("task_1_2", "none"), ("task_1_2", "snippets"), ("task_1_2", "snippets-kg"), ("task_3", "snippets-kg")]
-
-
-def _scripted() -> Any:
-    from .entities import SampleEntities
-
-    return SampleEntities()
 
 
 _JSON = {"response_format": {"type": "json_object"}}
@@ -233,9 +208,15 @@ BENCHMARK = Benchmark(
     keywords=keywords,
     strata=strata,
     finder=finder,
-    asks_entities=asks_entities,
-    scripted=_scripted,
-    paper_runs=paper_runs,
+    asks_entities=lambda task: task.retriever in _GRAPH,
+    scripted=SampleEntities,
+    # A model alone, and tasks 1, 2 and 3.
+    paper_runs=lambda original: [
+        ("task_1_2", NONE),
+        ("task_1_2", "snippets"),
+        ("task_1_2", "snippets-kg"),
+        ("task_3", "snippets-kg"),
+    ],
     retrieval=Retrieval(embedding="all-MiniLM-L6-v2"),
     default_split="public",  # the paper's tables
     options=OPTIONS,

@@ -20,6 +20,7 @@ from quadrag.errors import QuadragError
 from quadrag.records import Passage
 
 from .entities import Entities, find_dates
+from .kg.build import key
 from .kg.clock import parse
 from .kg.graph import Graph
 from .kg.search import normalise
@@ -84,10 +85,8 @@ class _Facts:
     def _add(self, function: str, subject: str, result: Any) -> None:
         if (shown := self._shape(result)) not in _EMPTY:
             # Names of the graph may hold a half of a surrogate pair, which can be sent to no model.
-            text = json.dumps({function: {subject: shown}}, ensure_ascii=False, separators=(",", ":"))
-            text = text.encode("utf-8", "replace").decode()[:LONGEST]
-            title = f"{function}({subject})".encode("utf-8", "replace").decode()
-            self.results[title] = (self._overlap(text[:300]), text)
+            text = key(json.dumps({function: {subject: shown}}, ensure_ascii=False, separators=(",", ":")))[:LONGEST]
+            self.results[key(f"{function}({subject})")] = (self._overlap(text[:300]), text)
 
     def _call(self, functions: Mapping[str, str | None], argument: Any, subject: str) -> None:
         for function in self._applicable(functions):
@@ -220,10 +219,10 @@ class _Facts:
     def _shape(self, value: Any, label: str = "") -> Any:
         """Return what a result says: no empty fields, no noise, short texts, what is asked about first."""
         if isinstance(value, dict):
-            if value and all(re.match(r"\d{4}-\d\d-\d\d ", str(key)) for key in value):
+            if value and all(re.match(r"\d{4}-\d\d-\d\d ", str(name)) for name in value):
                 return {stamp: self._shape(row) for stamp, row in self._history(value).items()}
-            parts = {str(key): self._shape(part, str(key)) for key, part in value.items() if key not in _NOISE}
-            kept = {key: part for key, part in parts.items() if part not in _EMPTY}
+            parts = {str(name): self._shape(part, str(name)) for name, part in value.items() if name not in _NOISE}
+            kept = {name: part for name, part in parts.items() if part not in _EMPTY}
             return dict(sorted(kept.items(), key=lambda item: -self._overlap(f"{item[0]} {item[1]}")))
         if isinstance(value, list | tuple):
             members = [shaped for part in value if (shaped := self._shape(part)) not in ({}, [])]

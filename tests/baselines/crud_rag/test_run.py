@@ -13,7 +13,7 @@ from quadrag.data.builders import rows as rows_of
 from quadrag.parts import Retrieval
 from quadrag.records import Passage, document_id, read_jsonl
 
-TASKS = [config for config, _ in crud_rag.paper_runs()]
+TASKS = crud_rag.TASKS
 
 
 def questions(config, **options):
