@@ -83,7 +83,7 @@ def _fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str
     db.executemany(statement, ((key(name), number, value) for name, number, value in rows))
 
 
-def _index_in_order(db: sqlite3.Connection, table: str, ties: Ties | None = None) -> None:
+def _index_in_order(db: sqlite3.Connection, table: str, ties: Ties = "last") -> None:
     names = db.execute(f"SELECT name FROM {table} ORDER BY n")
     write(db, table, (name for (name,) in names), ties=ties)
 
@@ -238,9 +238,8 @@ PARTS = (
 
 
 class Built(NamedTuple):
-    """What a build made: the file, rows by table, and the upstream files that were not there."""
+    """What a build made: rows by table, and the upstream files that were not there."""
 
-    path: Path
     rows: dict[str, int]
     lacking: list[str]
 
@@ -276,7 +275,7 @@ def build(
             f"cannot write {target} ({problem}); make room there, or name another file, or for the sample's another"
             " folder in QUADRAG_CACHE"
         ) from None
-    return Built(target, rows, [name for name in names if name not in sizes])
+    return Built(rows, [name for name in names if name not in sizes])
 
 
 def _check_target(target: Path) -> None:

@@ -179,8 +179,11 @@ class Graph:
         return names[:_TOP]
 
     def search_records(self, table: str, query: str) -> list[Any]:
-        found = (self.rows(table, "value FROM {} WHERE n = ?", number) for number in self.search(table, query))
-        return [json.loads(value) for ((value,),) in found]
+        return list(map(json.loads, self._search_column(table, "value", query)))
+
+    def _search_column(self, table: str, column: str, query: str) -> list[Any]:
+        found = (self.rows(table, f"{column} FROM {{}} WHERE n = ?", number) for number in self.search(table, query))
+        return [value for ((value,),) in found]
 
     # --- the open domain: encyclopaedia entries by title ---
 
@@ -212,12 +215,10 @@ class Graph:
     finance_get_pe_ratio = _field("info", "forwardPE")
 
     def finance_get_company_name(self, query: str) -> list[str]:
-        """Return the at most ten company names nearest to a name, best first, homonyms repeated."""
-        statement = "name FROM {} WHERE n = ?"
-        return [self.rows("company", statement, number)[0][0] for number in self.search("company", query)]
+        return self._search_column("company", "name", query)  # homonyms repeated
 
     def finance_get_ticker_by_name(self, query: str) -> str | None:
-        """Return the ticker of an exact company name; the last row of a repeated name wins."""
+        # The last row of a repeated name wins.
         rows = self.rows("company", "symbol FROM {} WHERE name = ? ORDER BY n DESC LIMIT 1", query)
         return rows[0][0] if rows else None
 
@@ -238,7 +239,6 @@ class Graph:
         return self.get_named("works", query) or None
 
     def music_get_members(self, query: str) -> Any:
-        """Return a band's members, each once, in the file's order; None if unknown."""
         members = self.get_field("artist", query, "members") or None
         return list(dict.fromkeys(members)) if isinstance(members, list) else members
 
@@ -270,7 +270,7 @@ class Graph:
         return row[places.get(attribute, _RANK)]
 
     def music_grammy_get_award_count_by_artist(self, query: str) -> int:
-        """Return in how many fields (nominee, artist, workers) a name occurs: one award may count up to three times."""
+        # In how many fields the name occurs: one award may count up to three times.
         parts = " + ".join(f"(instr(ifnull({name}, ''), ?1) > 0)" for name in ("nominee", "artist", "workers"))
         rest = f"ifnull(sum({parts}), 0) FROM {{}} WHERE {_NAMED} OR ?1 = ''"
         return int(self.rows("grammy", rest, query)[0][0])
@@ -279,12 +279,10 @@ class Graph:
         return int(self.rows("grammy", "count(*) FROM {} WHERE nominee = ?", query)[0][0])
 
     def music_grammy_get_award_date_by_artist(self, query: str) -> list[int]:
-        """Return the years of awards in which a name occurs (nominee, artist, workers), ascending."""
         rows = self.rows("grammy", f"DISTINCT year FROM {{}} WHERE year NOTNULL AND ({_NAMED}) ORDER BY year", query)
         return [int(year) for (year,) in rows]
 
     def music_grammy_get_all_awarded_artists(self) -> list[str]:
-        """Return every nominee for Best New Artist once, in the file's order."""
         rest = "nominee FROM {} WHERE category = 'Best New Artist' AND nominee NOTNULL GROUP BY nominee ORDER BY min(n)"
         return [nominee for (nominee,) in self.rows("grammy", rest)]
 

@@ -21,7 +21,7 @@ MORE = [*TOY, *(f"florida {letter}" for letter in "abcdefghijk")]
 MUSIC = ["adele", "beatles revival", "the beatles", "the the", *(f"n{n:03}" for n in range(96))]
 
 
-def search(names: Sequence[str], variant: Variant = "okapi", ties: Ties | None = None) -> Search:
+def search(names: Sequence[str], variant: Variant = "okapi", ties: Ties = "last") -> Search:
     connection = sqlite3.connect(":memory:")
     write(connection, "names", names, variant, ties)
     return Search(connection, "names")
@@ -102,7 +102,6 @@ def test_ties_can_be_in_file_order() -> None:
 def test_no_terms_at_all_find_nothing(names: list[str], variant: Variant) -> None:
     # rank_bm25 divides by zero here.
     index = search(names, variant)
-    assert len(index) == len(names)
     assert index.find("anything") == []
     assert index.find("") == []
 
