@@ -13,7 +13,6 @@ from .kg.clock import parse
 
 
 def audit(audited: Audited) -> Iterator[Fault]:
-    """Yield the faults of all splits."""
     for place in audited.questions:
         for row in audited.rows(*place):
             for check, evidence in _faults(row):

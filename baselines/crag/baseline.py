@@ -49,7 +49,6 @@ def ask(url: str, model: str | None, conversations: list[list[dict[str, str]]], 
 
 
 def main() -> None:
-    """Answer a split's questions and score the answers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config", choices=["qa", "task_1_2", "task_3"], help="qa: a model without pages")
     parser.add_argument("--split", default="public")

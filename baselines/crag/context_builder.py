@@ -25,6 +25,8 @@ from quadrag.records import Key, Passage, Question
 from quadrag.retrieval.chunk import head
 from quadrag.spec import RunSpec
 
+from .entities import messages, read
+
 _ENTITY_TOKENS = 512  # a reply that lists entities has at most
 TOKEN = 4  # characters that stand for a token of English
 # The web's and the graph's, in tokens (snippets: arXiv:2406.04744, section 5.1).
@@ -37,7 +39,7 @@ _TOKENS = {
 
 
 class ContextBuilder:
-    """Finds the passages of one task: snippets alone of a model that is handed the pages themselves."""
+    """Finds the passages of one task; for a model that is handed the pages themselves they are the snippets, whole."""
 
     def __init__(self, task: RunSpec, known: Mapping[str, OptionSpec]) -> None:
         self._task = task
@@ -102,8 +104,6 @@ class ContextBuilder:
 
     def _ask_for_entities(self, questions: Sequence[Question], llm: Any, prompts: Prompts) -> dict[Key, Any]:
         """Have a model name the entities of all questions; where its reply cannot be read there are none."""
-        from .entities import messages, read
-
         asked_with = dict(llm.parameters)
         # Room for a list of entities, where answers are to be short, and no stop where answers do; in place, since an
         # open client sends those that it was opened with.

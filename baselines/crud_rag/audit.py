@@ -13,10 +13,9 @@ _BLANK = re.compile(r"[\s\ufeff]+")
 
 
 def audit(audited: Audited) -> Iterator[Fault]:
-    """Yield the faults of the question files of the tasks, and of the corpus."""
-    there = audited.find_splits("ragquesteval")
+    with_file = audited.find_splits("ragquesteval")
     for task in audited.configs:
-        if task in there:
+        if task in with_file:
             yield from _check_question_file(audited, task)
     if audited.questions and audited.find_splits("corpus"):
         yield from _check_corpus(audited)

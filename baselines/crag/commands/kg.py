@@ -29,10 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.action == "serve":
         from ..kg.server import serve
 
-        serve(
-            *(arguments.graph, arguments.host, arguments.port, arguments.query_time),
-            lambda address: write(f"serving {arguments.graph} at {address}, until Ctrl-C"),
-        )
+        serve(arguments.graph, arguments.host, arguments.port, arguments.query_time)
         return
     from quadrag.printing import Progress
 

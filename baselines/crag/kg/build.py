@@ -10,7 +10,7 @@ import json
 import math
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +31,6 @@ PRAGMA user_version = {VERSION};
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE source (file TEXT PRIMARY KEY, size INTEGER, sha256 TEXT) WITHOUT ROWID;
 """
-_AWARD_COLUMNS = ("year", "category", "nominee", "artist", "workers")
 _LEVELS = ("league", "season", "team", "game")
 # Of each table of NBA games: the upstream table, the columns that it must have, and those with an index.
 _NBA = {
@@ -67,20 +66,18 @@ def round_float(value: Any) -> Any:
     return value
 
 
-def _bind(value: Any) -> Any:
-    return key(value) if isinstance(value, str) else value
+def _fill(db: sqlite3.Connection, table: str, columns: str, rows: Iterable[Sequence[Any]], conflict: str = "") -> None:
+    """Make a table whose rows are numbered from 0, texts as SQLite can keep them."""
+    db.execute(f"CREATE TABLE {table} (n INTEGER PRIMARY KEY, {columns})")
+    marks = ", ".join("?" for _ in columns.split(","))
+    statement = f"INSERT INTO {table} VALUES ((SELECT ifnull(max(n) + 1, 0) FROM {table}), {marks}) {conflict}"
+    db.executemany(statement, ([key(cell) if isinstance(cell, str) else cell for cell in row] for row in rows))
 
 
-def _fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]]) -> None:
-    """Fill `table` with names, ids and JSON, numbered; of a repeated name the last value has the first's place."""
-    db.execute(
-        f"CREATE TABLE IF NOT EXISTS {table} (n INTEGER PRIMARY KEY, name UNIQUE NOT NULL, id INTEGER, value TEXT)"
-    )
-    statement = (
-        f"INSERT INTO {table} VALUES ((SELECT ifnull(max(n) + 1, 0) FROM {table}), ?, ?, ?) "
-        "ON CONFLICT (name) DO UPDATE SET id = excluded.id, value = excluded.value"
-    )
-    db.executemany(statement, ((key(name), number, value) for name, number, value in rows))
+def _fill_named(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, int | None, str]]) -> None:
+    """Make a table of names, ids and JSON; of a repeated name the last value has the first's place."""
+    last = "ON CONFLICT (name) DO UPDATE SET id = excluded.id, value = excluded.value"
+    _fill(db, table, "name UNIQUE NOT NULL, id INTEGER, value TEXT", rows, last)
 
 
 def _index_in_order(db: sqlite3.Connection, table: str, ties: Ties = "last") -> None:
@@ -104,18 +101,22 @@ def _index_names(db: sqlite3.Connection, table: str, variant: Variant) -> None:
 # --- the five domains -------------------------------------------------------------------------------------------------
 
 
-def _load_open(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+def _read_entries(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
     for path in paths:
         with bz2.open(path, "rb") as lines:
-            entries = (json.loads(line) for line in lines if not line.isspace())
-            _fill(db, table, ((title, None, dump(entity)) for title, entity in entries))
+            for title, entity in (json.loads(line) for line in lines if not line.isspace()):
+                yield title, None, dump(entity)
+
+
+def _load_open(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    _fill_named(db, table, _read_entries(paths))
     _index_names(db, table, "okapi")
 
 
 def _load_movies(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
     """Load films, people or years: JSON objects whose keys are normalised names, years for the last."""
-    for path in paths:
-        _fill(db, table, ((name, _id(entity), dump(entity)) for name, entity in json.loads(path.read_bytes()).items()))
+    entities = (item for path in paths for item in json.loads(path.read_bytes()).items())
+    _fill_named(db, table, ((name, _id(entity), dump(entity)) for name, entity in entities))
     if table != "year":
         db.execute(f"CREATE INDEX {table}_id ON {table} (id)")
         # Upstream's search of this domain keeps the file's order among equal scores.
@@ -127,86 +128,87 @@ def _id(entity: Any) -> int | None:
     return number if type(number) is int and abs(number) < 2**63 else None
 
 
-def _load_companies(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    # Homonyms stay, and are found as often as they stand there.
-    db.execute("CREATE TABLE company (n INTEGER PRIMARY KEY, name NOT NULL, symbol)")
+def _read_companies(paths: list[Path]) -> Iterator[tuple[str, str | None]]:
     for path in paths:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             # Text as it stands: `NA` is a ticker, and an empty one is none.
-            rows = ((key(row["Name"]), key(row["Symbol"]) or None) for row in csv.DictReader(lines))
-            db.executemany("INSERT INTO company VALUES ((SELECT ifnull(max(n) + 1, 0) FROM company), ?, ?)", rows)
+            yield from ((row["Name"], row["Symbol"] or None) for row in csv.DictReader(lines))
+
+
+def _load_companies(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    # Homonyms stay, and are found as often as they stand there.
+    _fill(db, table, "name NOT NULL, symbol", _read_companies(paths))
     db.execute("CREATE INDEX company_name ON company (name)")
     _index_in_order(db, table)
 
 
 def _load_figures(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    _fill(db, table, ((ticker, None, value) for path in paths for ticker, value in restricted_pickle.read_stored(path)))
+    stored = (item for path in paths for item in restricted_pickle.read_stored(path))
+    _fill_named(db, table, ((ticker, None, value) for ticker, value in stored))
 
 
-def _read_music(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
-    for path in paths:
-        yield from ((name, None, value) for name, value in restricted_pickle.read_items(path) if type(name) is str)
+def _read_music(paths: list[Path]) -> Iterator[tuple[str, str]]:
+    items = (item for path in paths for item in restricted_pickle.read_items(path))
+    return ((name, value) for name, value in items if type(name) is str)
 
 
 def _load_music(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    _fill(db, table, _read_music(paths))
+    _fill_named(db, table, ((name, None, value) for name, value in _read_music(paths)))
     if table != "works":
         _index_names(db, table, "music")
 
 
 def _load_ranks(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    db.execute("CREATE TABLE ranks (n INTEGER PRIMARY KEY, rank TEXT, date, song, artist)")
-    for rank, _, rows in _read_music(paths):
-        values = ((rank, *(_bind(row[name]) for name in ("Date", "Song", "Artist"))) for row in json.loads(rows))
-        db.executemany("INSERT INTO ranks (rank, date, song, artist) VALUES (?, ?, ?, ?)", values)
+    charted = ((rank, row) for rank, rows in _read_music(paths) for row in json.loads(rows))
+    rows = ((rank, row["Date"], row["Song"], row["Artist"]) for rank, row in charted)
+    _fill(db, table, "rank TEXT, date, song, artist", rows)
     db.execute("CREATE INDEX ranks_date ON ranks (rank, date)")
 
 
 def _load_charts(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
     db.execute("CREATE TABLE charts (song, date, value TEXT, PRIMARY KEY (song, date)) WITHOUT ROWID")
-    for song, _, dates in _read_music(paths):
-        rows = ((key(song), key(date), dump(row)) for date, row in json.loads(dates).items())
-        db.executemany("INSERT INTO charts VALUES (?, ?, ?)", rows)
+    charted = ((song, *item) for song, dates in _read_music(paths) for item in json.loads(dates).items())
+    rows = ((key(song), key(date), dump(row)) for song, date, row in charted)
+    db.executemany("INSERT INTO charts VALUES (?, ?, ?)", rows)
 
 
 def _load_grammys(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    db.execute("CREATE TABLE grammy (n INTEGER PRIMARY KEY, year INTEGER, category, nominee, artist, workers)")
-    for path in paths:
-        frame = restricted_pickle.read_table(path)
-        places = [frame.columns.index(name) for name in _AWARD_COLUMNS]
-        rows = (tuple(_bind(row[place]) for place in places) for row in frame.rows)
-        db.executemany("INSERT INTO grammy (year, category, nominee, artist, workers) VALUES (?, ?, ?, ?, ?)", rows)
+    frames = map(restricted_pickle.read_table, paths)
+    awards = (dict(zip(frame.columns, row, strict=True)) for frame in frames for row in frame.rows)
+    rows = ([award[name] for name in ("year", "category", "nominee", "artist", "workers")] for award in awards)
+    _fill(db, table, "year INTEGER, category, nominee, artist, workers", rows)
     db.execute("CREATE INDEX grammy_category ON grammy (category, year)")
     db.execute("CREATE INDEX grammy_nominee ON grammy (nominee)")
 
 
 def _load_soccer(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    db.execute("CREATE TABLE soccer (n INTEGER PRIMARY KEY, label, team, date, value TEXT)")
-    for path in paths:
-        frame = restricted_pickle.read_table(path)
-        # Files whose levels have no names have them in this order.
-        levels = frame.index_names if set(_LEVELS) == set(frame.index_names) else list(_LEVELS)
-        league, team, date = levels.index("league"), levels.index("team"), frame.columns.index("date")
-        for label, row in zip(frame.labels, frame.rows, strict=True):
-            if label[league] is not None:
-                text = str(tuple(math.nan if part is None else part for part in label))
-                day, values = row[date] and str(row[date])[:10], dump([*map(round_float, row)])
-                statement = "INSERT INTO soccer (label, team, date, value) VALUES (?, ?, ?, ?)"
-                db.execute(statement, (key(text), key(str(label[team])), day, values))
-        db.execute("INSERT INTO meta VALUES ('soccer_columns', ?)", (dump([str(name) for name in frame.columns]),))
+    (path,) = paths
+    frame = restricted_pickle.read_table(path)
+    _fill(db, table, "label, team, date, value TEXT", _read_soccer(frame))
+    db.execute("INSERT INTO meta VALUES ('soccer_columns', ?)", (dump([str(name) for name in frame.columns]),))
     db.execute("CREATE INDEX soccer_date ON soccer (date)")
+
+
+def _read_soccer(frame: restricted_pickle.Frame) -> Iterator[tuple[str, str, Any, str]]:
+    # Files whose levels have no names have them in this order.
+    levels = frame.index_names if set(_LEVELS) == set(frame.index_names) else list(_LEVELS)
+    league, team, date = levels.index("league"), levels.index("team"), frame.columns.index("date")
+    for label, row in zip(frame.labels, frame.rows, strict=True):
+        if label[league] is not None:
+            printed = str(tuple(math.nan if part is None else part for part in label))
+            yield printed, str(label[team]), row[date] and str(row[date])[:10], dump([*map(round_float, row)])
 
 
 def _load_nba(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
     source, columns, indexed = _NBA[table]
-    for path in paths:
-        db.execute("ATTACH ? AS upstream", (f"{path.resolve().as_uri()}?mode=ro&immutable=1",))
-        try:
-            db.execute(f"SELECT {columns} FROM upstream.{source} LIMIT 0")  # which fails where one lacks
-            db.execute(f"CREATE TABLE {table} AS SELECT * FROM upstream.{source} ORDER BY rowid")
-        finally:
-            db.commit()  # nothing can be detached within a transaction
-            db.execute("DETACH upstream")
+    (path,) = paths
+    db.execute("ATTACH ? AS upstream", (f"{path.resolve().as_uri()}?mode=ro&immutable=1",))
+    try:
+        db.execute(f"SELECT {columns} FROM upstream.{source} LIMIT 0")  # which fails where one lacks
+        db.execute(f"CREATE TABLE {table} AS SELECT * FROM upstream.{source} ORDER BY rowid")
+    finally:
+        db.commit()  # nothing can be detached within a transaction
+        db.execute("DETACH upstream")
     for name in indexed:
         db.execute(f"CREATE INDEX {table}_{name} ON {table} ({name})")
 

@@ -17,6 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from quadrag.errors import QuadragError, one_line, parse_json, tell_extra, unknown_name
+from quadrag.printing import write
 
 from .clock import GraphAt
 from .graph import Graph
@@ -103,11 +104,10 @@ def call(graph: Any, name: str, arguments: Mapping[str, Any] | str | None = None
     return getattr(graph, name)(*(getattr(body, field) for field in parameters))
 
 
-def serve(path: str, host: str, port: int, query_time: str | None, ready: Callable[[str], None]) -> None:
-    """Serve a built graph until the process is told to stop; QuadragError where it cannot listen or lacks a library.
+def serve(path: str, host: str, port: int, query_time: str | None) -> None:
+    """Serve a built graph until the process is told to stop; port 0 takes a free one.
 
-    Port 0 takes a free one. `query_time` hides what is later (see `clock`); None hides nothing, as upstream. `ready` is
-    called with the server's address once it listens.
+    `query_time` hides what is later (see `clock`); None hides nothing, as upstream.
     """
     try:
         import fastapi
@@ -128,7 +128,7 @@ def serve(path: str, host: str, port: int, query_time: str | None, ready: Callab
     config = uvicorn.Config(app, log_config=None, log_level="warning", access_log=False)
     # Ctrl-C is how a server is stopped, not an interruption of it.
     with _listen(host, port) as listening, contextlib.suppress(KeyboardInterrupt):
-        ready(f"http://{host}:{listening.getsockname()[1]}")
+        write(f"serving {path} at http://{host}:{listening.getsockname()[1]}, until Ctrl-C")
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -144,7 +144,7 @@ def _endpoint(function: Function, ask: Callable[..., Any]) -> Callable[..., Any]
             return Response("Internal Server Error", 500, media_type="text/plain")
 
     if not function.parameters:
-        return lambda: respond()
+        return lambda: respond()  # a route that reads no body
     respond.__annotations__["body"], respond.__defaults__ = function.body(), None
     return respond
 

@@ -66,7 +66,7 @@ def test_first_pages_and_their_shares() -> None:
     assert [tuple(one.first.values()) for one in found] == [tuple(firsts) for _, *firsts in ROWS]
     found += [search_pages(row(answer, (answer or "x", ""), alternatives=("Oslo",)), 3) for answer in NOTHING]
     assert not any(one.applicable for one in found[7:])
-    values = {(way, cut): mean.value for way, cut, mean in recall_at(found, [1, 2, 3])}
+    values = {place: mean.value for place, mean in recall_at(found, [1, 2, 3]).items()}
     assert [values["snippets", cut] for cut in (1, 2, 3)] == [2 / 7, 3 / 7, 3 / 7]
     assert [values["pages", cut] for cut in (1, 2, 3)] == [4 / 7, 4 / 7, 5 / 7]
 
