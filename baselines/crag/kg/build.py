@@ -12,6 +12,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,22 +33,19 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE source (file TEXT PRIMARY KEY, size INTEGER, sha256 TEXT) WITHOUT ROWID;
 """
 _LEVELS = ("league", "season", "team", "game")
-# Of each table of NBA games: the upstream table, the columns that it must have, and those with an index.
-_NBA = {
-    "nba_game": ("game", "game_id, game_date, team_name_home, team_name_away", ("game_id", "game_date")),
-    "nba_play": ("play_by_play", "game_id", ("game_id",)),
-}
+_NAMED = "name UNIQUE NOT NULL, id INTEGER, value TEXT"  # the columns of most tables
+Load = Callable[[sqlite3.Connection, str, list[Path]], None]
 
 
 class Part(NamedTuple):
-    """A main table, the upstream files that it is made of (any of them will do), and what fills it."""
+    """A main table, the upstream files that it is made of (any of them will do), and what makes it of those."""
 
     table: str
     files: tuple[str, ...]
-    load: Callable[[sqlite3.Connection, str, list[Path]], None]
+    load: Load
 
 
-# --- what several tables share ----------------------------------------------------------------------------------------
+# --- tables in general ------------------------------------------------------------------------------------------------
 
 
 def key(text: str) -> str:
@@ -66,18 +64,35 @@ def round_float(value: Any) -> Any:
     return value
 
 
-def _fill(db: sqlite3.Connection, table: str, columns: str, rows: Iterable[Sequence[Any]], conflict: str = "") -> None:
-    """Make a table whose rows are numbered from 0, texts as SQLite can keep them."""
+def _fill(db: sqlite3.Connection, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+    """Make a table of rows, numbered from 0; of a repeated name the last value has the first's place."""
     db.execute(f"CREATE TABLE {table} (n INTEGER PRIMARY KEY, {columns})")
     marks = ", ".join("?" for _ in columns.split(","))
-    statement = f"INSERT INTO {table} VALUES ((SELECT ifnull(max(n) + 1, 0) FROM {table}), {marks}) {conflict}"
+    repeated = "ON CONFLICT (name) DO UPDATE SET id = excluded.id, value = excluded.value" if columns == _NAMED else ""
+    statement = f"INSERT INTO {table} VALUES ((SELECT ifnull(max(n) + 1, 0) FROM {table}), {marks}) {repeated}"
     db.executemany(statement, ([key(cell) if isinstance(cell, str) else cell for cell in row] for row in rows))
 
 
-def _fill_named(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, int | None, str]]) -> None:
-    """Make a table of names, ids and JSON; of a repeated name the last value has the first's place."""
-    last = "ON CONFLICT (name) DO UPDATE SET id = excluded.id, value = excluded.value"
-    _fill(db, table, "name UNIQUE NOT NULL, id INTEGER, value TEXT", rows, last)
+def _table(
+    read: Callable[[list[Path]], Iterable[Sequence[Any]]],
+    columns: str = _NAMED,
+    indexes: Sequence[str] = (),
+    search: Callable[[sqlite3.Connection, str], None] | None = None,
+) -> Load:
+    """Return what makes a table of the rows read, with indexes over columns of it and one to search its names by."""
+
+    def load(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+        _fill(db, table, columns, read(paths))
+        _index(db, table, indexes)
+        if search is not None:
+            search(db, table)
+
+    return load
+
+
+def _index(db: sqlite3.Connection, table: str, indexes: Sequence[str]) -> None:
+    for number, columns in enumerate(indexes):
+        db.execute(f"CREATE INDEX {table}_{number} ON {table} ({columns})")
 
 
 def _index_in_order(db: sqlite3.Connection, table: str, ties: Ties = "last") -> None:
@@ -85,7 +100,7 @@ def _index_in_order(db: sqlite3.Connection, table: str, ties: Ties = "last") -> 
     write(db, table, (name for (name,) in names), ties=ties)
 
 
-def _index_names(db: sqlite3.Connection, table: str, variant: Variant) -> None:
+def _index_names(db: sqlite3.Connection, table: str, variant: Variant = "okapi") -> None:
     """Write the search index over the names of `table`: normal forms once each, sorted, with the names behind them."""
     db.create_function("normal", 1, normalise, deterministic=True)
     # SQLite's order of text is that of code points, as Python's.
@@ -98,7 +113,7 @@ def _index_names(db: sqlite3.Connection, table: str, variant: Variant) -> None:
     db.execute("DROP TABLE names")
 
 
-# --- the five domains -------------------------------------------------------------------------------------------------
+# --- rows of the upstream files ---------------------------------------------------------------------------------------
 
 
 def _read_entries(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
@@ -108,19 +123,10 @@ def _read_entries(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
                 yield title, None, dump(entity)
 
 
-def _load_open(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    _fill_named(db, table, _read_entries(paths))
-    _index_names(db, table, "okapi")
-
-
-def _load_movies(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    """Load films, people or years: JSON objects whose keys are normalised names, years for the last."""
+def _read_movies(paths: list[Path]) -> Iterator[tuple[str, int | None, str]]:
+    """Read films, people or years: JSON objects whose keys are normalised names, years for the last."""
     entities = (item for path in paths for item in json.loads(path.read_bytes()).items())
-    _fill_named(db, table, ((name, _id(entity), dump(entity)) for name, entity in entities))
-    if table != "year":
-        db.execute(f"CREATE INDEX {table}_id ON {table} (id)")
-        # Upstream's search of this domain keeps the file's order among equal scores.
-        _index_in_order(db, table, ties="first")
+    return ((name, _id(entity), dump(entity)) for name, entity in entities)
 
 
 def _id(entity: Any) -> int | None:
@@ -135,58 +141,29 @@ def _read_companies(paths: list[Path]) -> Iterator[tuple[str, str | None]]:
             yield from ((row["Name"], row["Symbol"] or None) for row in csv.DictReader(lines))
 
 
-def _load_companies(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    # Homonyms stay, and are found as often as they stand there.
-    _fill(db, table, "name NOT NULL, symbol", _read_companies(paths))
-    db.execute("CREATE INDEX company_name ON company (name)")
-    _index_in_order(db, table)
+def _read_figures(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
+    return ((ticker, None, value) for path in paths for ticker, value in restricted_pickle.read_stored(path))
 
 
-def _load_figures(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    stored = (item for path in paths for item in restricted_pickle.read_stored(path))
-    _fill_named(db, table, ((ticker, None, value) for ticker, value in stored))
-
-
-def _read_music(paths: list[Path]) -> Iterator[tuple[str, str]]:
+def _read_music(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
     items = (item for path in paths for item in restricted_pickle.read_items(path))
-    return ((name, value) for name, value in items if type(name) is str)
+    return ((name, None, value) for name, value in items if type(name) is str)
 
 
-def _load_music(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    _fill_named(db, table, ((name, None, value) for name, value in _read_music(paths)))
-    if table != "works":
-        _index_names(db, table, "music")
+def _read_ranks(paths: list[Path]) -> Iterator[tuple[Any, ...]]:
+    charted = ((rank, row) for rank, _, rows in _read_music(paths) for row in json.loads(rows))
+    return ((rank, row["Date"], row["Song"], row["Artist"]) for rank, row in charted)
 
 
-def _load_ranks(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    charted = ((rank, row) for rank, rows in _read_music(paths) for row in json.loads(rows))
-    rows = ((rank, row["Date"], row["Song"], row["Artist"]) for rank, row in charted)
-    _fill(db, table, "rank TEXT, date, song, artist", rows)
-    db.execute("CREATE INDEX ranks_date ON ranks (rank, date)")
+def _read_charts(paths: list[Path]) -> Iterator[tuple[str, str, str]]:
+    charted = ((song, *item) for song, _, dates in _read_music(paths) for item in json.loads(dates).items())
+    return ((song, date, dump(row)) for song, date, row in charted)
 
 
-def _load_charts(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    db.execute("CREATE TABLE charts (song, date, value TEXT, PRIMARY KEY (song, date)) WITHOUT ROWID")
-    charted = ((song, *item) for song, dates in _read_music(paths) for item in json.loads(dates).items())
-    rows = ((key(song), key(date), dump(row)) for song, date, row in charted)
-    db.executemany("INSERT INTO charts VALUES (?, ?, ?)", rows)
-
-
-def _load_grammys(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+def _read_grammys(paths: list[Path]) -> Iterator[list[Any]]:
     frames = map(restricted_pickle.read_table, paths)
     awards = (dict(zip(frame.columns, row, strict=True)) for frame in frames for row in frame.rows)
-    rows = ([award[name] for name in ("year", "category", "nominee", "artist", "workers")] for award in awards)
-    _fill(db, table, "year INTEGER, category, nominee, artist, workers", rows)
-    db.execute("CREATE INDEX grammy_category ON grammy (category, year)")
-    db.execute("CREATE INDEX grammy_nominee ON grammy (nominee)")
-
-
-def _load_soccer(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    (path,) = paths
-    frame = restricted_pickle.read_table(path)
-    _fill(db, table, "label, team, date, value TEXT", _read_soccer(frame))
-    db.execute("INSERT INTO meta VALUES ('soccer_columns', ?)", (dump([str(name) for name in frame.columns]),))
-    db.execute("CREATE INDEX soccer_date ON soccer (date)")
+    return ([award[name] for name in ("year", "category", "nominee", "artist", "workers")] for award in awards)
 
 
 def _read_soccer(frame: restricted_pickle.Frame) -> Iterator[tuple[str, str, Any, str]]:
@@ -199,40 +176,69 @@ def _read_soccer(frame: restricted_pickle.Frame) -> Iterator[tuple[str, str, Any
             yield printed, str(label[team]), row[date] and str(row[date])[:10], dump([*map(round_float, row)])
 
 
-def _load_nba(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
-    source, columns, indexed = _NBA[table]
-    (path,) = paths
-    db.execute("ATTACH ? AS upstream", (f"{path.resolve().as_uri()}?mode=ro&immutable=1",))
+# --- tables unlike the others -----------------------------------------------------------------------------------------
+
+
+def _load_soccer(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
+    frame = restricted_pickle.read_table(paths[0])
+    _fill(db, table, "label, team, date, value TEXT", _read_soccer(frame))
+    _index(db, table, ["date"])
+    db.execute("INSERT INTO meta VALUES ('soccer_columns', ?)", (dump([str(name) for name in frame.columns]),))
+
+
+def _load_nba(
+    source: str, columns: str, indexes: Sequence[str], db: sqlite3.Connection, table: str, paths: list[Path]
+) -> None:
+    """Copy a table of the upstream file that must have some columns."""
+    db.execute("ATTACH ? AS upstream", (f"{paths[0].resolve().as_uri()}?mode=ro&immutable=1",))
     try:
         db.execute(f"SELECT {columns} FROM upstream.{source} LIMIT 0")  # which fails where one lacks
         db.execute(f"CREATE TABLE {table} AS SELECT * FROM upstream.{source} ORDER BY rowid")
     finally:
         db.commit()  # nothing can be detached within a transaction
         db.execute("DETACH upstream")
-    for name in indexed:
-        db.execute(f"CREATE INDEX {table}_{name} ON {table} ({name})")
+    _index(db, table, indexes)
 
 
+# Upstream's search of movies keeps the file's order among equal scores.
+_MOVIES = _table(_read_movies, indexes=["id"], search=partial(_index_in_order, ties="first"))
+_FIGURES = _table(_read_figures)
+_MUSIC = _table(_read_music, search=partial(_index_names, variant="music"))
+_AWARDS = "year INTEGER, category, nominee, artist, workers"
+_GAMES = "game_id, game_date, team_name_home, team_name_away"
 PARTS = (
-    Part("open", ("open/kg.0.jsonl.bz2", "open/kg.1.jsonl.bz2"), _load_open),
-    Part("movie", ("movie/movie_db.json",), _load_movies),
-    Part("person", ("movie/person_db.json",), _load_movies),
-    Part("year", ("movie/year_db.json",), _load_movies),
-    Part("company", ("finance/company_name.dict",), _load_companies),
-    Part("price", ("finance/finance_price.sqlite",), _load_figures),
-    Part("detailed", ("finance/finance_detailed_price.sqlite",), _load_figures),
-    Part("dividend", ("finance/finance_dividend.sqlite",), _load_figures),
-    Part("marketcap", ("finance/finance_marketcap.sqlite",), _load_figures),
-    Part("info", ("finance/finance_info.sqlite",), _load_figures),
-    Part("artist", ("music/artist_dict_simplified.pickle",), _load_music),
-    Part("song", ("music/song_dict_simplified.pickle",), _load_music),
-    Part("works", ("music/artist_work_dict.pickle",), _load_music),
-    Part("ranks", ("music/rank_dict_hot100.pickle",), _load_ranks),
-    Part("charts", ("music/song_dict_hot100.pickle",), _load_charts),
-    Part("grammy", ("music/grammy_df.pickle",), _load_grammys),
+    Part("open", ("open/kg.0.jsonl.bz2", "open/kg.1.jsonl.bz2"), _table(_read_entries, search=_index_names)),
+    Part("movie", ("movie/movie_db.json",), _MOVIES),
+    Part("person", ("movie/person_db.json",), _MOVIES),
+    Part("year", ("movie/year_db.json",), _table(_read_movies)),
+    # Homonyms stay, and are found as often as they stand there.
+    Part(
+        "company",
+        ("finance/company_name.dict",),
+        _table(_read_companies, "name NOT NULL, symbol", ["name"], _index_in_order),
+    ),
+    Part("price", ("finance/finance_price.sqlite",), _FIGURES),
+    Part("detailed", ("finance/finance_detailed_price.sqlite",), _FIGURES),
+    Part("dividend", ("finance/finance_dividend.sqlite",), _FIGURES),
+    Part("marketcap", ("finance/finance_marketcap.sqlite",), _FIGURES),
+    Part("info", ("finance/finance_info.sqlite",), _FIGURES),
+    Part("artist", ("music/artist_dict_simplified.pickle",), _MUSIC),
+    Part("song", ("music/song_dict_simplified.pickle",), _MUSIC),
+    Part("works", ("music/artist_work_dict.pickle",), _table(_read_music)),
+    Part(
+        "ranks",
+        ("music/rank_dict_hot100.pickle",),
+        _table(_read_ranks, "rank TEXT, date, song, artist", ["rank, date"]),
+    ),
+    Part(
+        "charts",
+        ("music/song_dict_hot100.pickle",),
+        _table(_read_charts, "song, date, value TEXT", ["song, date"]),
+    ),
+    Part("grammy", ("music/grammy_df.pickle",), _table(_read_grammys, _AWARDS, ["category, year", "nominee"])),
     Part("soccer", ("sports/soccer_team_match_stats.pkl",), _load_soccer),
-    Part("nba_game", ("sports/nba.sqlite",), _load_nba),
-    Part("nba_play", ("sports/nba.sqlite",), _load_nba),
+    Part("nba_game", ("sports/nba.sqlite",), partial(_load_nba, "game", _GAMES, ["game_id", "game_date"])),
+    Part("nba_play", ("sports/nba.sqlite",), partial(_load_nba, "play_by_play", "game_id", ["game_id"])),
 )
 
 
