@@ -141,7 +141,8 @@ def test_answers_are_cut_to_75_tokens_by_a_named_tokenizer(tmp_path):
     from quadrag.catalogue import metric_folder
 
     module = evaluate.load(str(metric_folder("truthfulness")))
-    keywords = crag.keywords(crag._TRUTH, questions()[:1], Conditions("none", {"trim": str(tmp_path)}))
+    conditions = Conditions("none", {"trim": str(tmp_path)})
+    keywords = crag.keywords(crag.metrics("qa", conditions)[0], questions()[:1], conditions)
     gold = " ".join(["word"] * 75)
     for count, accuracy in ((75, 1.0), (90, 1.0), (74, None)):
         result = module.compute(

@@ -130,23 +130,3 @@ def test_items_go_out_and_come_back(cli, tmp_path, real_data):
     for labels in (("openqa-eval", "--data-dir", folder), ("items.csv",)):
         done = cli("certify-judge", *labels, "--judge", "mine.csv")
         assert re.search(r"^mine +100\.0 +1\.00 ", done.out, flags=re.MULTILINE), done.err
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["openqa"], "OpenQA-eval"),
-        (["wice", "--metric", "truthfulness", "--data-dir", "."], "omnieval.hal"),
-        (["alce", "--data-dir", "."], "human_eval_utility_completed.json"),
-        (["wice", "--data-dir", "bad", "--items", "i.csv"], "dev.jsonl"),
-        (["evouna", "--data-dir", "bad", "--items", "i.csv"], "NQ.json"),
-        (["openqa-eval", "--data-dir", "bad", "--items", "i.csv"], "NQ301_human.tsv"),
-    ],
-)
-def test_what_is_no_known_set_is_one_line(cli, options, said):
-    bad = {"wice/dev.jsonl": '{"label": "no"}\n', "evouna/NQ.json": "5", "openqa_eval/NQ301_BEM.tsv": "a\tb\n"}
-    for name, text in bad.items():
-        Path("bad", name).parent.mkdir(parents=True, exist_ok=True)
-        Path("bad", name).write_text(text)
-    done = cli("certify-judge", *options)
-    assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done.err

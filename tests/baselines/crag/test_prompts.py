@@ -7,7 +7,6 @@ import pytest
 import yaml
 from chat_server import ChatServer, Rule
 
-from quadrag.errors import QuadragError
 from quadrag.prompts import load_prompts
 from quadrag.records import read_jsonl
 
@@ -109,25 +108,6 @@ def test_a_judges_prompt_serves_a_system_that_is_told_nothing(cli, server):
     assert cli(*arguments, "--judge", f"{server.url}#j")[0] == 0 and sent(server, "JUDGE")
     code, _, err = cli(*arguments[:-1], "b")
     assert code == 2 and "--prompts are for a chat model" in err
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"web": {"user": "no slot"}}, "{web}"),
-        ({"web": {"user": "{references} {query} {query_tme}"}}, "{query_tme}"),
-        ({"entities": {"user": "{query}"}}, "{query_time}"),
-        ({"judge": {"system": "x"}}, "judge.user"),
-        ({"judg": {"user": "x"}}, "'judg'"),
-        ({"web": {"user": "{references} {query} {query_time}", "sytem": "x"}}, "'sytem'"),
-        ({"entities": None}, "entities.user"),
-    ],
-)
-def test_a_file_that_lacks_something_is_one_line(monkeypatch, tmp_path, changes, message):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(QuadragError) as caught:
-        load_prompts("crag", write(**changes))
-    assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_the_same_words_by_other_names_of_the_slots_are_the_same_run(cli, server):

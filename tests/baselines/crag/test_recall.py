@@ -89,18 +89,3 @@ def test_the_command_prints_a_table_and_writes_a_file(cli: Any) -> None:
     assert shares == {"snippets": [1, 10, 10], "pages": [1, 11, 11]}
     assert {(row["n_scored"], row["n_total"]) for row in whole["scores"]} == {(13, 15)}
     assert "84.6" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("recall", "crag", "qa"), "task_1_2"),
-        (("recall", "rgb", "task_1_2"), "rgb"),
-        *(((*ARGUMENTS, "--pages", text), repr(text)) for text in ("0", "1,,2", "1.5", "a", "1,2,", "12345", "")),
-        (("recall", "crag", "task_1_2", "--data-dir", "nowhere"), "nowhere"),
-        ((*ARGUMENTS, "--judge-reads", "pages"), "--judge-reads"),
-    ],
-)
-def test_bad_input_is_one_line(cli: Any, arguments: tuple[str, ...], said: str) -> None:
-    code, _, err = cli(*arguments)
-    assert code == 2 and said in err and err.count("\n") == 1, err

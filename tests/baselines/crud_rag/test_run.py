@@ -66,30 +66,6 @@ def test_whatever_changes_the_passages_makes_another_index_and_another_run(cli, 
     assert code == 2 and "holds a run with" in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("crud_rag summary --retriever bn25", "bm25"),
-        ("crud_rag summary --tokenizer jiba", "jieba"),
-        ("crud_rag summary --embedding m", "--embedding"),
-        ("crud_rag summary --retriever none --top-k 4", "--top-k"),
-        ("crud_rag summary --option gold=tset", "gold"),
-        ("crud_rag summary --option query=paper", "query"),
-        ("crud_rag summary --option glod=test", "gold"),
-        ("crud_rag summary --split tset", "test"),
-        ("crud_rag summary --split full --option gold=test", "gold=full"),
-        ("crud_rag summary --retriever none --option gold=test", "--retriever none"),
-        ("crud_rag summary --bertscore nope", "'nope'"),
-        ("crud_rag corpus", "summary"),
-        ("rgb noise_robustness_en --top-k 3", "--top-k"),
-    ],
-)
-def test_bad_settings_are_one_line_before_anything_is_done(cli, arguments, words):
-    code, _, err = cli("run", *arguments.split(), "--data-dir", "sample", "--out", "a")
-    assert code == 2 and err.count("\n") == 1 and words in err, err
-    assert not Path("a").exists()
-
-
 def test_the_authors_result_files_are_scored_and_what_they_left_out_is_unscored(cli):
     asked = questions("qa_1doc")
     results = [

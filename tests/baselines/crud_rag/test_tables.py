@@ -89,28 +89,6 @@ def test_the_folder_of_a_sweep_is_reported_and_one_that_did_not_finish_is_named(
     assert code == 2 and "swept holds several runs of qa_1doc test; compare single folders" in err
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("retrieval: {chunk_size: x}", "chunk_size is 'x'"),
-        ("retrieval: {top_k: '8'}", "top_k is '8'"),
-        ("retrieval: {chunk_overlap: true}", "chunk_overlap is True"),
-        ("retrieval: {tokenizer: [jieba]}", "tokenizer is ['jieba']"),
-        ("retrieval: null", "retrieval is None"),
-        ("system: x", "'x'"),
-        ("retrieval: [top_k]", "retrieval is ['top_k']"),
-        ("system: {llm: 'http://127.0.0.1:9/v1#m', sampling: {top_p: 1.5}}", "top_p is 1.5"),
-        ("system: {llm: 'http://127.0.0.1:9/v1#m', sampling: {max_tokens: 0.5}}", "max_tokens is 0.5"),
-        ("system: {llm: 'http://127.0.0.1:9/v1#m', sampling: {temperature: true}}", "temperature is True"),
-    ],
-)
-def test_a_recipes_values_are_checked_before_anything_is_run(cli, line, words):
-    Path("r.yaml").write_text(f"benchmark: crud_rag\n{line}\nruns:\n  - {{config: summary}}\n", encoding="utf-8")
-    code, _, err = cli("run", "--recipe", "r.yaml", "--data-dir", "sample", "--out", "a")
-    assert code == 2 and words in err and err.count("\n") == 1, err
-    assert not Path("a").exists()
-
-
 def test_the_authors_sampling_is_sent_by_their_recipes(cli):
     from chat_server import ChatServer
 

@@ -1,7 +1,6 @@
 """The 38 functions on two small graphs, by ``calls.yaml``: look-up, dates, nulls, errors, and what is later."""
 
 import datetime
-import inspect
 import json
 import math
 import random
@@ -206,12 +205,6 @@ def test_long_after_everything_nothing_is_hidden(graphs: dict[str, Graph]) -> No
             if expected != "error" and name != "open_get_entity":
                 found = getattr(then, name)(*(arguments if isinstance(arguments, list) else [arguments]))
                 assert found == expected, name
-
-
-def test_a_graph_at_a_time_is_called_as_the_graph() -> None:
-    for name in FUNCTIONS:
-        ours, theirs = (inspect.signature(getattr(cls, name)).parameters.values() for cls in (GraphAt, Graph))
-        assert [(one.name, one.default) for one in ours] == [(one.name, one.default) for one in theirs]
 
 
 @pytest.mark.parametrize(
