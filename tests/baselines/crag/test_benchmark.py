@@ -84,24 +84,6 @@ def task(retriever="snippets", config="task_1_2", **options):
     return spec_of("crag", config, "public", "sample", retriever, crag.BENCHMARK.retrieval, options)
 
 
-@pytest.mark.parametrize(
-    ("retriever", "options", "message"),
-    [
-        ("snippets", {"kg": "x.sqlite"}, "option kg"),
-        ("none", {"web_window": 5}, "web_window"),
-        ("snippets", {"web_window": -1}, "-1"),
-        ("snippets-kg", {"later": "never"}, "'never'"),
-        ("snippets-kg", {"kg": "nowhere.sqlite"}, "nowhere.sqlite"),
-        ("snippets", {"trim": "/nowhere/t.json"}, "/nowhere/t.json"),
-        ("none", {"weights": "/nowhere.yaml"}, "/nowhere.yaml"),
-    ],
-)
-def test_an_option_that_cannot_be_is_one_line(retriever, options, message):
-    with pytest.raises(QuadragError) as caught:
-        script_options(task(retriever, **options), crag.BENCHMARK)
-    assert message in str(caught.value) and "\n" not in str(caught.value)
-
-
 def test_what_needs_pages_or_a_graph_says_so(tmp_path):
     with pytest.raises(QuadragError, match="--retriever none"):
         crag.finder(task(config="qa"))

@@ -68,20 +68,17 @@ def test_every_function_is_called_for_some_question(graph):
 
 
 @pytest.mark.parametrize(
-    ("query", "time", "later"),
+    ("query", "day", "later"),
     [
-        ("what was the closing price of quillmark systems on february 20, 2024?", "02/12/2024, 10:00:00 PT", "41.87"),
-        ("what was the latest closing price of ostra lumen?", "02/23/2024, 05:31:00 PT", '"2024-02-23"'),
-        ("who captained the team that beat larkstone on march 9, 2024?", "02/12/2024, 10:00:00 PT", "Mulrooney"),
-        (
-            "how many weeks had brass and clover been on the hot 100 as of march 2, 2024?",
-            "02/12/2024, 10:00:00 PT",
-            ":8",
-        ),
-        ("what is the forward p/e ratio of tarnwell freight as of today?", "02/12/2024, 10:00:00 PT", "14.6"),
+        ("what was the closing price of quillmark systems on february 20, 2024?", "12", "41.87"),
+        ("what was the latest closing price of ostra lumen?", "23", '"2024-02-23"'),
+        ("who captained the team that beat larkstone on march 9, 2024?", "12", "Mulrooney"),
+        ("how many weeks had brass and clover been on the hot 100 as of march 2, 2024?", "12", ":8"),
+        ("what is the forward p/e ratio of tarnwell freight as of today?", "12", "14.6"),
     ],
 )
-def test_what_lies_after_the_question_is_hidden(graph, query, time, later):
+def test_what_lies_after_the_question_is_hidden(graph, query, day, later):
+    time = f"02/{day}/2024, 05:31:00 PT"
     hidden, shown = (
         "\n".join(one.text for one in find_facts(source, scripted(query), query, when)).replace(':"8"', ":8")
         for source, when in ((GraphAt(graph, time), time), (graph, LATE if "latest" in query else time))
