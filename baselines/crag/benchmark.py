@@ -119,7 +119,6 @@ def finder(task: Any) -> Finder | None:
 
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
-    """Build the one user message of a question; pieces stand on lines of their own."""
     from .facts import GRAPH
 
     facts = [passage.text for passage in passages if passage.id.startswith(GRAPH)]
@@ -164,11 +163,11 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
 
 
 def strata(questions: Sequence[Question], conditions: Conditions) -> dict[Key, Stratum]:
-    """Return the question types within domains, where weights are given; `keywords` refuses those that do not fit."""
     if not conditions.options.get("weights"):
         return {}
     weights = read_weights(str(conditions.options["weights"]))
     kinds = {q.key: (q.slices.get("domain", ""), q.slices.get("question_type", "")) for q in questions}
+    # Questions without a weight are refused by `keywords`.
     return {q.key: Stratum(*kinds[q.key], weight_of(weights, q) or 0.0) for q in questions}
 
 

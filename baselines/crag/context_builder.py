@@ -215,12 +215,11 @@ def fill_window(passages: Iterable[Passage], size: int, tokenizer: str | None = 
     """
     shown: list[Passage] = []
     for passage in passages:
-        if size <= 0:
-            break
+        if not passage.text.strip():
+            continue
         text, used = head(passage.text, size, tokenizer)
-        if passage.text.strip() and not text.strip():
+        if not text.strip():
             break
-        if text.strip():
-            shown.append(passage._replace(text=text))
-            size -= used
+        shown.append(passage._replace(text=text))
+        size -= used
     return tuple(shown)

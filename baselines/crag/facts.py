@@ -258,7 +258,6 @@ class _Facts:
 
 
 def _extremes(history: Row, stamps: list[str]) -> list[str]:
-    """The first and the last of many, and those of the highest and lowest close."""
     rows = {stamp: history[stamp] for stamp in stamps if isinstance(history[stamp], dict)}
     closes = {stamp: close for stamp, row in rows.items() if isinstance(close := row.get("Close"), int | float)}
     extremes = (max(closes, key=closes.__getitem__), min(closes, key=closes.__getitem__)) if closes else ()

@@ -63,7 +63,6 @@ def _find_first(texts: Iterable[str], answers: Sequence[str]) -> int | None:
 
 
 def recall_at(questions: Sequence[PageSearch], cuts: Sequence[int]) -> dict[tuple[str, int], Mean]:
-    """Return, by way and number of pages, the recall of the questions that have an answer which can be found."""
     places = [(way, cut) for way in _HEADS for cut in cuts]
     means = summarise_all([[_item(question, way, cut) for question in questions] for way, cut in places])
     return dict(zip(places, means, strict=True))

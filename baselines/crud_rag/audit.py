@@ -69,7 +69,6 @@ def _check_corpus(audited: Audited) -> Iterator[Fault]:
 
 
 def _check_question_file(audited: Audited, task: str) -> Iterator[Fault]:
-    """Yield the entries of a task's question file (of split ``test``) that no question has, or that are not whole."""
     asked = [question.id for question in audited.questions.get((task, "test"), ())]
     file = f"ragquesteval {task}"
     entries = {row["id"]: row for row in audited.rows("ragquesteval", task)}

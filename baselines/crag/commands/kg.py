@@ -36,9 +36,9 @@ def run(arguments: argparse.Namespace) -> None:
     from ..kg.build import build
 
     with Progress("reading", 1) as progress:
-        built = build(arguments.source, arguments.target, progress.update)
-    for name, rows in built.rows.items():
+        tables, lacking = build(arguments.source, arguments.target, progress.update)
+    for name, rows in tables.items():
         write(f"{name}: {rows:,}")
-    if built.lacking:
-        write(f"not there, and so without its functions: {', '.join(built.lacking)}")
+    if lacking:
+        write(f"not there, and so without its functions: {', '.join(lacking)}")
     write(f"\n{arguments.target}")

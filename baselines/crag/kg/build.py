@@ -189,7 +189,6 @@ def _load_soccer(db: sqlite3.Connection, table: str, paths: list[Path]) -> None:
 def _load_nba(
     source: str, columns: str, indexes: Sequence[str], db: sqlite3.Connection, table: str, paths: list[Path]
 ) -> None:
-    """Copy a table of the upstream file that must have some columns."""
     db.execute("ATTACH ? AS upstream", (f"{paths[0].resolve().as_uri()}?mode=ro&immutable=1",))
     try:
         db.execute(f"SELECT {columns} FROM upstream.{source} LIMIT 0")  # which fails where one lacks
@@ -245,20 +244,14 @@ PARTS = (
 # --- the whole --------------------------------------------------------------------------------------------------------
 
 
-class Built(NamedTuple):
-    """What a build made: rows by table, and the upstream files that were not there."""
-
-    rows: dict[str, int]
-    lacking: list[str]
-
-
 def build(
     src: str | Path, target: str | Path, progress: Callable[[int, int], None] = lambda done, total: None
-) -> Built:
+) -> tuple[dict[str, int], list[str]]:
     """Build the graph of a folder with upstream's five, or of an upstream checkout; a graph at `target` is replaced.
 
-    `progress` is told the bytes of the files done, and of all. Raises QuadragError where none of the files is there,
-    one is damaged or refused, or the target cannot be written or is another file; nothing is left behind then.
+    `progress` is told the bytes of the files done, and of all. Returned are the rows by table, and the upstream files
+    that were not there. Raises QuadragError where none of them is there, one is damaged or refused, or the target
+    cannot be written or is another file; nothing is left behind then.
     """
     target = Path(target).expanduser()
     names = dict.fromkeys(name for part in PARTS for name in part.files)
@@ -283,7 +276,7 @@ def build(
             f"cannot write {target} ({problem}); make room there, or name another file, or for the sample's another"
             " folder in QUADRAG_CACHE"
         ) from None
-    return Built(rows, [name for name in names if name not in sizes])
+    return rows, [name for name in names if name not in sizes]
 
 
 def _check_target(target: Path) -> None:

@@ -30,6 +30,7 @@ _PLACES = {"rank_last_week": 4, "weeks_in_chart": 6, "top_position": 5}
 _PLACES_SHIFTED = {"rank_last_week": 6, "weeks_in_chart": 5, "top_position": 4}
 # A date of one, two or three parts is compared with as much of a row's date.
 _PREFIX = re.compile(r"[0-9]{4}(-[0-9]{2}){0,2}")
+_LAST = "\U0010ffff"  # ends what sorts behind all texts of a prefix
 
 Table = dict[str, dict[str, Any]]  # as pandas' `to_json` gives one: ``{column: {row: value}}``
 OfQuery = Callable[[Any, Any], Any]
@@ -299,7 +300,7 @@ class Graph:
             return None
         team, values = ("team = ? AND ", [team_name]) if team_name else ("", [])
         rest = f"label, value FROM {{}} WHERE {team}date >= ? AND date < ? ORDER BY n"
-        rows = self.rows("soccer", rest, *values, date, _end(date))
+        rows = self.rows("soccer", rest, *values, date, date + _LAST)
         labels = [label for label, _ in rows]
         if len(set(labels)) < len(labels):  # pandas' to_json raises, which upstream turns into null
             return None
@@ -315,7 +316,7 @@ class Graph:
         if not isinstance(date, str) or (date.count("-") < 3 and not _PREFIX.fullmatch(date)):
             return None
         if date.count("-") < 3:
-            conditions, values = ["game_date >= ? AND game_date < ?"], [date, _end(date)]
+            conditions, values = ["game_date >= ? AND game_date < ?"], [date, date + _LAST]
         if team_name:
             conditions.append("(team_name_home = ? OR team_name_away = ?)")
             values += [team_name, team_name]
@@ -334,10 +335,6 @@ class Graph:
         rows = self.rows(table, f"* FROM {{}} WHERE {condition} ORDER BY rowid", *values)
         games = _table(columns, [str(number) for number in range(len(rows))], rows)
         return games and {column: _as_read(cells) for column, cells in games.items()}
-
-
-def _end(prefix: str) -> str:
-    return prefix + "\U0010ffff"
 
 
 def _table(columns: list[str], labels: list[str], rows: Iterable[Iterable[Any]]) -> Table | None:

@@ -202,7 +202,6 @@ def read_stored(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_table(path: Path) -> Frame:
-    """Read a pickled pandas DataFrame."""
     manager = _expect(read(path.read_bytes()), "DataFrame").state["_mgr"]
     blocks, (columns_index, rows_index) = manager.args
     _, names = _index(columns_index)

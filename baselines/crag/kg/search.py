@@ -31,12 +31,11 @@ _DELETED = str.maketrans("_", " ", string.punctuation.replace("_", ""))
 
 
 def normalise(text: str) -> str:
-    """Bring a name into the form in which names are compared; accents and width stay."""
     return " ".join(terms(text))
 
 
 def terms(text: str) -> list[str]:
-    """Cut a name into the terms that the fuzzy search counts, in order, repeats included."""
+    """Cut a name into the terms that are compared and counted; accents and width stay."""
     return text.lower().translate(_DELETED).split()
 
 
@@ -103,10 +102,7 @@ def _weights(pairs: Iterable[tuple[int, int]], mean_length: float) -> NDArray[np
 
 def _idfs(frequencies: list[int], size: int, variant: Variant) -> list[float]:
     """One idf per term from the number of names that hold it; 0 for a term that finds nothing."""
-    known: dict[int, float] = {}
-    for frequency in frequencies:
-        if frequency not in known:
-            known[frequency] = math.log(size - frequency + 0.5) - math.log(frequency + 0.5)
+    known = {count: math.log(size - count + 0.5) - math.log(count + 0.5) for count in set(frequencies)}
     if variant == "music":
         return [idf if (idf := known[frequency]) > MUSIC_LEAST_IDF else 0.0 for frequency in frequencies]
     total = 0.0
