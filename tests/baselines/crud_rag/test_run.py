@@ -1,15 +1,19 @@
 """CRUD-RAG's runs by the command line, from the files to the table."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from altered_runs import alter
+from chat_server import ChatServer
+from ragquesteval_judges import blocks
 from specs import spec_file, spec_of
 
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
 from quadrag.data.builders import rows as rows_of
+from quadrag.data.files import sample_dir
 from quadrag.parts import Retrieval
 from quadrag.records import Passage, document_id, read_jsonl
 
@@ -83,8 +87,6 @@ def test_the_authors_result_files_are_scored_and_what_they_left_out_is_unscored(
 
 
 def test_a_judge_is_asked_once_for_both_profiles_with_the_shipped_questions(cli):
-    from chat_server import ChatServer
-
     with ChatServer(models=["m", "j"], text="问题 1\n<response>\n无法推断\n</response>") as server:
         arguments = ("--data-dir", "sample", "--retriever", "none", "--llm", f"{server.url}#m", "--ledger", "L")
         code, _, err = cli(
@@ -124,13 +126,6 @@ def test_what_names_do_not_say_of_a_search_is_among_the_inputs(cli):
 
 
 def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
-    import shutil
-
-    from chat_server import ChatServer
-    from ragquesteval_judges import blocks
-
-    from quadrag.data.files import sample_dir
-
     shutil.copytree(sample_dir("crud_rag"), "d")
     with ChatServer(models=["j"], text=blocks(["x"] * 3)) as server:
         judge = ("--judge", f"{server.url}#j", "--max-failed", "1", "--ledger", "L")
