@@ -16,7 +16,7 @@ from quadrag.benchmark import OptionSpec
 from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import Failure, Reply
 from quadrag.data.builders import SAMPLE, fingerprint, open_builder, options_of, rows
-from quadrag.data.files import digest, sample_dir
+from quadrag.data.files import sample_dir, sum_files
 from quadrag.errors import NotReady, QuadragError
 from quadrag.paths import cache_dir
 from quadrag.printing import Progress
@@ -142,7 +142,7 @@ class ContextBuilder:
         for question, names, places in parallel.each(_read_pages, _with_pages(self._task, questions)):
             candidates = list(places)
             passages = []
-            for at, score in rank_sentences(question.query, candidates, self._encoder, room=2**31):
+            for at, score in rank_sentences(question.query, candidates, self._encoder):
                 page, number = places[candidates[at]]
                 passages.append(Passage(f"web/{page}#{number}", names[page], candidates[at], round(score, 6)))
             yield question, passages
@@ -194,7 +194,7 @@ def _sample_graph() -> Path:
 
     source = sample_dir("crag") / "mock_api" / "cragkg"
     files = {str(path.relative_to(source)): path for path in sorted(source.rglob("*")) if path.is_file()}
-    target = cache_dir() / "kg" / f"sample-{__version__}-{digest(files)[:16]}.sqlite"
+    target = cache_dir() / "kg" / f"sample-{__version__}-{sum_files(files)[:16]}.sqlite"
     if not target.is_file():
         build(source, target)
     return target

@@ -12,10 +12,10 @@ from quadrag.benchmark import Benchmark, MetricUse
 from quadrag.data.builders import rows
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
-from quadrag.parts import Conditions, RetrieverSpec
+from quadrag.parts import RetrieverSpec
 from quadrag.prompts import Message, Prompts
 from quadrag.records import Passage, Question
-from quadrag.spec import NONE
+from quadrag.spec import NONE, RunSpec
 
 NAME = "rgb"
 _NOISE = {"negative_rejection": 1, "counterfactual_robustness": 0}  # of the testbeds with one noise ratio
@@ -69,16 +69,16 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, 
     return [*system, {"role": "user", "content": user}]
 
 
-def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+def metrics(spec: RunSpec) -> list[MetricUse]:
     """Return the metrics of a config's testbed; without documents only accuracy means anything."""
-    if conditions.retriever != NONE and config.startswith("negative_rejection"):
+    if spec.retriever != NONE and spec.config.startswith("negative_rejection"):
         return [_REJECTION]
-    if conditions.retriever != NONE and config.startswith("counterfactual_robustness"):
+    if spec.retriever != NONE and spec.config.startswith("counterfactual_robustness"):
         return [_ACCURACY, _ERRORS]
     return [_ACCURACY]
 
 
-def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
     asked = {"questions": [question.query for question in questions]} if metric.judged else {}
     return {"language": questions[0].language, **asked}
 

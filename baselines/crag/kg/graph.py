@@ -5,7 +5,6 @@ looked up exactly, only searches are fuzzy. Upstream's errors are exceptions her
 sports, where they are None. What a question could not yet know is hidden by `clock.py`.
 """
 
-import hashlib
 import json
 import re
 import sqlite3
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.records import dumps
+from quadrag.records import digest
 
 from .build import APPLICATION, PARTS, VERSION, dump, key, round_float
 from .search import Search
@@ -115,8 +114,7 @@ class Graph:
     @property
     def identity(self) -> str:
         """The upstream files that went in and the version that built of them."""
-        content = dumps([self._meta("quadrag"), self.sources])
-        return f"graph {hashlib.sha256(content.encode()).hexdigest()[:16]}"
+        return f"graph {digest([self._meta('quadrag'), self.sources])}"
 
     def _meta(self, name: str) -> Any:
         rows = self._fetch("SELECT value FROM meta WHERE name = ?", (name,))
