@@ -12,6 +12,7 @@ import argparse
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,7 @@ def main() -> None:
         lines = ({"id": row["id"], "answer": text} for row, text in zip(rows, answers, strict=True))
         arguments.out.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
 
-    judge = None
-    if arguments.judge:
-        judge = lambda chats: ask(arguments.judge, arguments.judge_model, chats, temperature=0)  # noqa: E731
+    judge = partial(ask, arguments.judge, arguments.judge_model, temperature=0) if arguments.judge else None
     result = evaluate.load("truthfulness").compute(
         predictions=answers,
         references=[[text for text in (row["answer"], *row["alternatives"]) if text and text.strip()] for row in rows],

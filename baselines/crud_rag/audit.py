@@ -28,16 +28,16 @@ def near_duplicates(
 
     A shingle is a run of `size` characters without white space (Broder 1997). `documents` are names and texts.
     """
-    own = {name: _shingles(text, size) for name, text in articles.items()}
+    shingles_of = {name: _shingles(text, size) for name, text in articles.items()}
     owners: dict[str, list[str]] = defaultdict(list)
-    for name, shingles in own.items():
+    for name, shingles in shingles_of.items():
         for shingle in shingles:
             owners[shingle].append(name)
     for document, text in documents:
         shared = Counter(name for shingle in _shingles(text, size) & owners.keys() for name in owners[shingle])
         for name, count in shared.items():
-            if count / len(own[name]) >= overlap:
-                yield name, document, count / len(own[name])
+            if count / len(shingles_of[name]) >= overlap:
+                yield name, document, count / len(shingles_of[name])
 
 
 def _shingles(text: str, size: int) -> set[str]:

@@ -302,15 +302,15 @@ def _write(root: Path, sizes: dict[str, int], aside: Path, progress: Callable[[i
         db.executescript(_SCHEMA)
         db.execute("INSERT INTO meta VALUES ('quadrag', ?)", (dump(__version__),))
         for part in PARTS:
-            there = [name for name in part.files if name in sizes]
+            present = [name for name in part.files if name in sizes]
             progress(sum(sizes[name] for name in recorded), sum(sizes.values()))
-            if not there:
+            if not present:
                 continue
-            for name in (name for name in there if name not in recorded):
+            for name in (name for name in present if name not in recorded):
                 db.execute("INSERT INTO source VALUES (?, ?, ?)", (name, sizes[name], _digest(root / name)))
-            _load(db, part, [root / name for name in there])
+            _load(db, part, [root / name for name in present])
             rows[part.table] = db.execute(f"SELECT count(*) FROM {part.table}").fetchone()[0]
-            recorded.update(there)
+            recorded.update(present)
     return rows
 
 

@@ -181,8 +181,8 @@ class Graph:
         return list(map(json.loads, self._search_column(table, "value", query)))
 
     def _search_column(self, table: str, column: str, query: str) -> list[Any]:
-        found = (self.rows(table, f"{column} FROM {{}} WHERE n = ?", number) for number in self.search(table, query))
-        return [value for ((value,),) in found]
+        statement = f"{column} FROM {{}} WHERE n = ?"
+        return [self.rows(table, statement, number)[0][0] for number in self.search(table, query)]
 
     # --- the open domain: encyclopaedia entries by title ---
 
