@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crag_runs import EXAMPLES
 from sample_graph import SOURCE
 
 from quadrag.baselines.crag.context_builder import fill_window
@@ -168,24 +169,7 @@ class Recorded:
         )
 
 
-META = {"tickers": ("META",)}
-
-
-@pytest.mark.parametrize(
-    ("query", "entities", "expected"),
-    [
-        ("eps of meta", META, '{"finance_get_eps":{"META":22.95}}'),
-        ("revenue of meta", META, '"totalRevenue":134901997568'),
-        ("who founded meta", META, '"title":"Founder, Chairman & CEO"'),
-        ("last dividend of meta", META, '"lastDividendDate":"2024-02-21"'),
-        ("close of meta on march 1, 2023", META, '"2023-03-01":{"Close":173.2362,"Open":174.4049'),
-        ("how old is adele", {"artists": ("Adele",)}, '{"music_get_artist_birth_date":{"Adele":"1987"}}'),
-        ("result of monaco", {"teams": ("Monaco",), "dates": ("2024-03-01",)}, '"opponent":"Paris S-G"'),
-        ("grammy for song of the year in 1998", {"dates": ("1998",)}, "My Heart Will Go On (Love Theme From Titanic)"),
-        ("who had the number one hit", {"ranks": (1,), "dates": ("2024-02-28",)}, "Texas Hold 'Em by Beyonce"),
-        ("oscar for best picture of 1992", {"dates": ("1992",)}, "Edward Saxon, Kenneth Utt and Ron Bozman, Producers"),
-    ],
-)
+@pytest.mark.parametrize(("query", "entities", "expected"), EXAMPLES["facts"])
 def test_genuine_responses_become_facts(real_data, query, entities, expected):
     recorded: Any = Recorded(real_data("CRAG") / "kg_examples.jsonl")
     found = find_facts(recorded, Entities(**entities), query, LATE)

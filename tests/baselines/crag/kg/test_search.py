@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 import pytest
+from crag_runs import EXAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
@@ -172,26 +173,7 @@ def test_short_and_long_lists_of_names_give_the_same(limit: int) -> None:
         assert ours.find(query, limit) == oracle(index, query, limit)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("O'Brien", "obrien"),
-        ("AC/DC", "acdc"),
-        ("Star_Wars", "star wars"),
-        ("  The\tPhantom \n of  the Opera ", "the phantom of the opera"),
-        ("Florida, Massachusetts", "florida massachusetts"),
-        ("M*A*S*H (film)", "mash film"),
-        ("Ga-Ga", "gaga"),
-        ("__", ""),
-        ("?!", ""),
-        ("", ""),
-        # Only ASCII punctuation goes; accents, width and other signs stay.
-        ("Almería", "almería"),
-        ("La Bohème – opéra", "la bohème – opéra"),
-        ("Ｆｕｌｌ", "ｆｕｌｌ"),
-        ("non\u00a0breaking\u3000blank", "non breaking blank"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), EXAMPLES["names"])
 def test_normal_forms(text: str, expected: str) -> None:
     assert normalise(text) == expected
     assert terms(text) == expected.split()
