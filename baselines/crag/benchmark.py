@@ -165,9 +165,11 @@ def strata(questions: Sequence[Question], spec: RunSpec) -> dict[Key, Stratum]:
     if not spec.options.get("weights"):
         return {}
     weights = read_weights(str(spec.options["weights"]))
-    kinds = {q.key: (q.slices.get("domain", ""), q.slices.get("question_type", "")) for q in questions}
-    # Questions without a weight are refused by `keywords`.
-    return {q.key: Stratum(*kinds[q.key], weight_of(weights, q) or 0.0) for q in questions}
+    return {
+        # Questions without a weight are refused by `keywords`.
+        q.key: Stratum(q.slices.get("domain", ""), q.slices.get("question_type", ""), weight_of(weights, q) or 0.0)
+        for q in questions
+    }
 
 
 class Trimmer:

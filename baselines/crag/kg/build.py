@@ -263,7 +263,8 @@ def build(
             f"with {next(iter(names))} for one"
         )
     sizes = {name: (root / name).stat().st_size for name in names if (root / name).is_file()}
-    _check_target(target)
+    if target.exists() and not _is_graph(target):
+        raise QuadragError(f"{target} is there and no knowledge graph; name another file, or move it away")
     try:
         with scratch(target) as aside:
             rows = _write(root, sizes, aside, progress)
@@ -279,16 +280,12 @@ def build(
     return rows, [name for name in names if name not in sizes]
 
 
-def _check_target(target: Path) -> None:
-    if not target.exists():
-        return
-    try:
-        with closing(sqlite3.connect(f"{target.resolve().as_uri()}?mode=ro", uri=True)) as db:
-            ours = db.execute("PRAGMA application_id").fetchone() == (APPLICATION,)
-    except sqlite3.Error:
-        ours = False
-    if not ours:
-        raise QuadragError(f"{target} is there and no knowledge graph; name another file, or move it away")
+def _is_graph(path: Path) -> bool:
+    """Whether SQLite's header names our application, in bytes 68 to 71, whatever the version."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(72)[68:] == APPLICATION.to_bytes(4, "big")
 
 
 def _write(root: Path, sizes: dict[str, int], aside: Path, progress: Callable[[int, int], None]) -> dict[str, int]:
