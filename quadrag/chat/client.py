@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,9 +17,9 @@ from quadrag.printing import say
 
 from .http import DeadServer, Fault, Transport
 from .keys import find_keys, parse_spec, without_user
-from .ledger import Ledger, call_keys
+from .ledger import Ledger, call_key
 from .policy import Budget, BudgetReached, CallPolicy, Prices, Rate, longest_reply
-from .reply import Calls, Failure, Messages, Outcome, Reply, Row, as_verdict, read_row
+from .reply import Calls, Failure, Messages, Outcome, Reply, as_verdict, refuse_cut
 
 if TYPE_CHECKING:
     from .http import Server
@@ -46,12 +46,12 @@ class Completer(ABC):
         parameters: Mapping[str, Any],
         known_as: str | None = None,
     ) -> None:
-        """Take the model's name, None where it is to be found, what it is asked with, and what the ledger calls it."""
+        """Take the model's name, None where it is to be found, and what the ledger calls it."""
         self._model, self.ledger, self._replay, self._known_as = model, ledger, replay, known_as
         self.parameters = {name: value for name, value in parameters.items() if value is not None}
         self.spent: dict[str, Any] = {}
         self._earlier: dict[bytes, float] = {}  # of kept replies from before the command their Unix time
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     @property
     def model(self) -> str:
@@ -60,7 +60,6 @@ class Completer(ABC):
 
     @property
     def known_as(self) -> str:
-        """The name in the ledger."""
         return self._known_as or self.model
 
     def compose(self, messages: Messages) -> Messages:
@@ -69,13 +68,17 @@ class Completer(ABC):
 
     def look_up(
         self, batch: Sequence[Messages], samples: Sequence[int] | None = None
-    ) -> tuple[list[Messages], list[bytes], dict[bytes, Row]]:
-        """Return chats as they are sent, the keys of their calls, and what the ledger has of these."""
-        chats = [self.compose(messages) for messages in batch]
-        keys = call_keys(self.known_as, chats, self.parameters, samples, self.service or "")
-        return chats, keys, {} if self.ledger is None else self.ledger.get_many(keys)
+    ) -> tuple[list[bytes], Calls, dict[bytes, Reply]]:
+        """Return the key of each chat, the calls as they are sent, and what the ledger has of these."""
+        samples = [0] * len(batch) if samples is None else samples
+        sent = [*zip(map(self.compose, batch), samples, strict=True)]
+        try:
+            keys = [call_key(self.known_as, chat, self.parameters, n, self.service or "") for chat, n in sent]
+        except (TypeError, ValueError) as error:
+            raise QuadragError(f"messages or parameters are no JSON: {error}") from None
+        return keys, dict(zip(keys, sent, strict=True)), {} if self.ledger is None else self.ledger.get_many(keys)
 
-    def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
+    def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Outcome]:
         """Ask for a batch of replies, and return as many replies or failures in order.
 
         Args:
@@ -89,25 +92,23 @@ class Completer(ABC):
         """
         if not batch:
             return []
-        samples = [0] * len(batch) if samples is None else samples
-        with self._turn:
-            chats, keys, kept = self.look_up(batch, samples)
-            every = dict(zip(keys, zip(chats, samples, strict=True), strict=True))
-            missing = {key: call for key, call in every.items() if key not in kept}
-            self._count_kept(kept, missing)
-            outcomes: dict[bytes, Outcome] = {**kept}
-            why, stop = "the ledger has no reply to replay", None
+        with self._lock:
+            keys, calls, cached = self.look_up(batch, samples)
+            missing = calls.keys() - cached.keys()
+            self._count_cached(cached, missing)
+            outcomes: dict[bytes, Outcome] = {**cached}
+            reason, stop = "the ledger has no reply to replay", None
             if missing and not self._replay:
                 try:
-                    self._ask(every, outcomes)
+                    self._ask(calls, outcomes)
                 except BudgetReached as reached:
-                    stop, why = reached, str(reached)
-            elif missing and not kept:
+                    stop, reason = reached, str(reached)
+            elif missing and not cached:
                 place = f" at {self.service}" if self.service else ""
                 lacking = f"the {len(missing)} replies of {self.known_as!r}{place}"
                 raise QuadragError(f"the ledger lacks {lacking}; run without replay, or with the name that the run had")
-            undone = Failure("api_error", f"not asked: {why}", asked=False)
-            results = [read_row(outcomes.get(key, undone)) for key in keys]
+            not_asked = Failure("api_error", f"not asked: {reason}", asked=False)
+            results = [refuse_cut(outcomes.get(key, not_asked)) for key in keys]
             if stop is not None:
                 raise BudgetReached(stop.params, results) from None
             return results
@@ -120,15 +121,15 @@ class Completer(ABC):
             stop.results = [as_verdict(result) for result in stop.results]
             raise
 
-    def _count_kept(self, kept: Mapping[bytes, Row], missing: Mapping[bytes, Any]) -> None:
+    def _count_cached(self, cached: Mapping[bytes, Reply], missing: Iterable[bytes]) -> None:
         """Count the replies from before the command; what is asked for after all is none."""
         for key in missing:
             self._earlier.pop(key, None)
-        for key, row in kept.items():
-            if self.ledger is not None and (made := row.get("created", 0.0)) < self.ledger.began:
-                self._earlier[key] = made
-            if "refused" in row:
-                self.spent["refused"].update(row["refused"])
+        for key, reply in cached.items():
+            if self.ledger is not None and reply.created < self.ledger.began:
+                self._earlier[key] = reply.created
+            if reply.refused:
+                self.spent["refused"].update(reply.refused)
         self.spent |= {"cached": len(self._earlier), "oldest": min(self._earlier.values(), default=None)}
 
     @abstractmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from quadrag.chat.estimate import StandIn
 from quadrag.chat.http import Server, Transport
 from quadrag.chat.keys import page_url
 from quadrag.chat.policy import BudgetReached, CallPolicy
-from quadrag.chat.reply import Messages, Row, read_completion
+from quadrag.chat.reply import Messages, Reply, read_completion
 from quadrag.errors import QuadragError, parse_yaml, pick
 from quadrag.metric_record import metric_record
 from quadrag.records import Question, dumps
@@ -35,7 +36,6 @@ class CompletionsTransport(Transport):
     unsent = ("api", "template")
 
     def __init__(self, template: str) -> None:
-        """Take a template by its name."""
         from jinja2 import Environment
 
         file = Path(__file__).with_name("templates.yaml")
@@ -45,7 +45,6 @@ class CompletionsTransport(Transport):
         self.parameters = {"api": "completions", "template": digest}
 
     def compose(self, messages: Messages) -> list[dict[str, Any]]:
-        """Make the prompt, with the system's text before the first question; see `Transport.compose`."""
         first, *turns = [dict(message) for message in messages]
         if first["role"] == "system" and turns:
             turns[0]["content"] = f"{first['content']}\n\n{turns[0]['content']}"
@@ -53,11 +52,10 @@ class CompletionsTransport(Transport):
             turns = [first, *turns]
         return [{"role": "prompt", "content": self._template.render(turns=turns)}]
 
-    async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
-        """Make one attempt; see `Transport.attempt`."""
+    async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Reply:
         sent = {"model": model, "prompt": messages[0]["content"], **body}
-        row = read_completion(json.loads(await server.send(page_url(server.address, "completions"), sent)))
-        return {**row, "text": row["text"].strip()}
+        reply = read_completion(json.loads(await server.send(page_url(server.address, "completions"), sent)))
+        return replace(reply, text=reply.text.strip())
 
 
 ANSWERS, ENTITIES, JUDGE = "answers", "entities", "judge"  # the stages of an estimate

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quadrag.benchmark import Benchmark, MetricUse, OptionSpec
-from quadrag.chat.reply import REASONINGS, Reply, find_reasoning
+from quadrag.chat.reply import REASONINGS, Reply, find_reasoning, read_answer
 from quadrag.errors import QuadragError, Unreadable, name_kind, plain
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Conditions, RetrieverSpec
@@ -89,8 +89,9 @@ def read_result(result: Any) -> Reply:
     parts = result if isinstance(result, Mapping) else read_parts(result, _PARTS)
     answer = next((parts[name] for name in _ANSWERS if name in parts), result)
     passages = find_passages(parts)
-    if isinstance(text := plain(answer), str):
-        return Reply(text, reasoning=find_reasoning(parts), passages=passages)
+    if isinstance(plain(answer), str):
+        text, reasoning, _ = read_answer(answer, find_reasoning(parts))
+        return Reply(text or "", reasoning=reasoning, passages=passages)
     whose = "" if answer is result else f" whose answer is {name_kind(answer)}"
     if answer is result and isinstance(result, Mapping):
         whose = f" with the keys {name_keys(result)}"
