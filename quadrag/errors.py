@@ -67,13 +67,11 @@ class GateFailed(QuadragError):
     """
 
     def __init__(self, message: str, code: int = 4) -> None:
-        """Take the line and the exit code."""
         super().__init__(message)
         self.code = code
 
 
 def tell_extra(name: str) -> str:
-    """Say how one of quadrag's extras is installed, from whatever folder quadrag is used."""
     return f"from the checkout: pip install '.[{name}]'"
 
 
@@ -92,7 +90,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
 
 
 def pick(kind: str, name: str, known: Mapping[str, _Value]) -> _Value:
-    """Return what has a name; QuadragError, as of `unknown_name`, where nothing has."""
     if name not in known:
         raise unknown_name(kind, name, known)
     return known[name]
@@ -141,6 +138,15 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     return _parse("YAML", yaml.safe_load, text, where, expected)
 
 
+def read_yaml(path: str | Path, expected: str) -> Any:
+    """Read a file as YAML; errors as of `parse_json`, and where it cannot be read."""
+    try:
+        content = Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected {expected}") from None
+    return parse_yaml(content, path, expected)
+
+
 def _parse(kind: str, load: Callable[[str], Any], text: str | bytes, where: object, expected: str) -> Any:
     try:
         value = load(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
@@ -170,7 +176,6 @@ def is_deeper(value: Any, depth: int) -> bool:
 
 
 def read_text(path: Path, expected: str = "text") -> str:
-    """Read a file of text, with or without a byte order mark; QuadragError where it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -178,7 +183,6 @@ def read_text(path: Path, expected: str = "text") -> str:
 
 
 def not_utf8(where: object, expected: str) -> QuadragError:
-    """Return the error about a text in another encoding."""
     return QuadragError(
         f"{where} is not UTF-8; expected {expected} in UTF-8: convert it, as by `iconv -f GB18030 -t UTF-8`"
     )

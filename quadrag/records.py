@@ -35,8 +35,6 @@ def document_id(passage: Passage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its reference answers."""
-
     benchmark: str
     config: str
     split: str

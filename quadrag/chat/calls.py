@@ -76,7 +76,7 @@ class Batch:
 
     def __init__(self, client: ChatClient, server: Server, outcomes: dict[bytes, Outcome]) -> None:
         self._client, self._server, self._outcomes, self._spent = client, server, outcomes, client.spent
-        self._model, self._rate, self._budget = client.model, client.rate(client.model), client.budget
+        self._model, self._rate, self._budget = client.model, client.rate(client.model), client.policy.budget
         self._refused: Refused = client.spent["refused"]
         self._proven = bool(outcomes) or client.spent["cached"] > 0
         self._lost: list[Fault] = []  # of calls that failed before anything was answered

@@ -10,19 +10,18 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import Any, Self
 
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import say
 
-from .http import DeadServer, Fault, Transport
+from .calls import Batch, run_beside
+from .http import DeadServer, Fault, Server, Transport
 from .keys import find_keys, parse_spec, without_user
 from .ledger import Ledger, call_key
-from .policy import Budget, BudgetReached, CallPolicy, Prices, Rate, longest_reply
+from .policy import BudgetReached, CallPolicy, Rate, longest_reply
 from .reply import Calls, Failure, Messages, Outcome, Reply, as_verdict, refuse_cut
-
-if TYPE_CHECKING:
-    from .http import Server
 
 
 class Completer(ABC):
@@ -46,7 +45,6 @@ class Completer(ABC):
         parameters: Mapping[str, Any],
         known_as: str | None = None,
     ) -> None:
-        """Take the model's name, None where it is to be found, and what the ledger calls it."""
         self._model, self.ledger, self._replay, self._known_as = model, ledger, replay, known_as
         self.parameters = {name: value for name, value in parameters.items() if value is not None}
         self.spent: dict[str, Any] = {}
@@ -146,14 +144,7 @@ class Completer(ABC):
         self.close()
 
 
-__all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
-
-_COUNTERS = ("calls", "cached", "retries", "prompt_tokens", "completion_tokens")
-
-
 class ChatClient(Completer):
-    """A chat model; see the module."""
-
     def __init__(
         self,
         spec: str,
@@ -172,7 +163,7 @@ class ChatClient(Completer):
             policy: how it is called.
             name: what the ledger calls the model, wherever it is served; by its own name and its server when None.
             parameters: further fields of the request; None values are dropped. A sample number is added to the seed.
-            on_progress: called now and then with the number of distinct calls done and of all in the batch.
+            on_progress: as `Completer` has it.
             transport: what is sent and how replies are read; chat completions when None.
             options: fields of `CallPolicy`, where they are to be other than in `policy`.
         """
@@ -184,35 +175,33 @@ class ChatClient(Completer):
             raise QuadragError("a budget needs max_tokens (--max-tokens): without it a call's cost has no bound")
         self.on_progress = on_progress
         self.transport = transport or Transport()
-        url, prices, budget = self.spec.url, policy.prices, policy.budget
-        place = find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
-        self.service = name or place
-        self.spent |= {**dict.fromkeys(_COUNTERS, 0), "cost": None}
-        if prices is not None:
-            self.spent |= {"cost": 0.0, "currency": prices.currency}
-            budget = Budget(budget, prices.currency) if isinstance(budget, int | float) else budget
-        self.spent["oldest"] = None  # Unix time of the oldest reply from before the command
-        self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
-        self.budget = budget if isinstance(budget, Budget) else None
+        url = self.spec.url
+        self.service = name or (find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown)
+        # `oldest` is the Unix time of the oldest reply from before the command, `refused` are fields that replies, kept
+        # ones too, were asked for without, or by another name.
+        counters = dict.fromkeys(("calls", "cached", "retries", "prompt_tokens", "completion_tokens"), 0)
+        self.spent |= {**counters, "cost": None, "oldest": None, "refused": {}}
+        if policy.prices is not None:
+            self.spent |= {"cost": 0.0, "currency": policy.prices.currency}
         self._reported: set[str] = set()  # those of the refused that the user was told of
-        self._server: Server | None = None
         if self._model is not None:
             self.rate(self._model)
 
+    @cached_property
+    def _server(self) -> Server:
+        return Server(self.spec, self.policy, self.transport)
+
     @property
     def model(self) -> str:
-        """The name as requested, which stands in signatures: that of the spec, else of the server's only model."""
         if self._model is None:
             if self.policy.replay:
                 raise QuadragError(f"a replay cannot ask {self.spec.shown} for its model; append #MODEL to the address")
-            from .calls import run_beside
-
             try:
-                listed = run_beside(self._find_server().list_models())
+                listed = run_beside(self._server.list_models())
             except Fault as fault:
-                way = "start the server, or append #MODEL to its address"
-                advice = f"the models cannot be listed: {fault.detail}; {way}"
-                raise (QuadragError if fault.connected else DeadServer)(advice) from None
+                kind = QuadragError if fault.connected else DeadServer
+                remedy = "start the server, or append #MODEL to its address"
+                raise kind(f"the models cannot be listed: {fault.detail}; {remedy}") from None
             if len(listed) != 1:
                 names = one_line(", ".join(listed) or "none", 300)
                 raise QuadragError(
@@ -223,11 +212,9 @@ class ChatClient(Completer):
         return self._model
 
     def rate(self, model: str) -> Rate | None:
-        """Return a model's prices, None where there are none at all; that others alone have some is a QuadragError."""
         return None if self.policy.prices is None else self.policy.prices.rate(model)
 
     def compose(self, messages: Messages) -> Messages:
-        """Return a call's messages as they are sent; see `Transport.compose`."""
         return self.transport.compose(messages)
 
     def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
@@ -245,14 +232,5 @@ class ChatClient(Completer):
                 done = len(outcomes)
                 self.on_progress(done, len(calls))
 
-        from .calls import Batch, run_beside
-
-        run_beside(Batch(self, self._find_server(), outcomes).run(missing), report)
+        run_beside(Batch(self, self._server, outcomes).run(missing), report)
         report()
-
-    def _find_server(self) -> Server:
-        if self._server is None:
-            from .http import Server
-
-            self._server = Server(self.spec, self.policy, self.transport)
-        return self._server

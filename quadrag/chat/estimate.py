@@ -44,8 +44,6 @@ class Stage:
 
 @dataclass(slots=True)
 class Estimate:
-    """What a command would ask, in stages."""
-
     notes: list[str] = field(default_factory=list)  # what else the numbers rest on
     stages: list[Stage] = field(default_factory=list)  # those in which anything is asked
 
@@ -66,7 +64,6 @@ class StandIn(Completer):
         self.service = asked.service
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Outcome]:
-        """Return kept replies, and in place of others what is expected; see `Completer.complete`."""
         keys, calls, kept = self.asked.look_up(batch, samples)
         stage = next((s for s in self.estimate.stages if (s.name, s.model) == (self.stage, self.model)), None)
         if stage is None:

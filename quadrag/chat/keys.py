@@ -30,12 +30,10 @@ class Spec:
 
     @property
     def shown(self) -> str:
-        """The place as messages may name it."""
         return shown_url(self.url) if self.url else PROVIDERS
 
 
 def parse_spec(text: str) -> Spec:
-    """Read a chat model's spec; its ``model`` is None where the text names none."""
     if text.startswith("provider:") and (name := text.removeprefix("provider:").strip()):
         return Spec(None, name)
     base, _, model = text.partition("#")
@@ -64,18 +62,15 @@ def page_url(base: str, page: str) -> str:
 
 
 def without_user(url: str) -> str:
-    """Return a URL as it is asked, without user name and password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def hide_user(text: str) -> str:
-    """Return a text without the user names and passwords of addresses in it."""
     return _USER.sub(r"\1", text)
 
 
 def shown_url(url: str) -> str:
-    """Return an address as it may be shown, without user name, password and query."""
     return _QUERY.sub("", hide_user(url))
 
 
@@ -99,14 +94,12 @@ class Keys:
     shown: str = "no key"
 
     def hide(self, text: str) -> str:
-        """Return the text with every secret in it replaced by ``***``."""
         # The longest first: a key that begins with another one must not leave its end behind.
         for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
 
     def hide_in(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return what JSON can hold with every long secret in its texts replaced."""
         long = [json.dumps(secret, ensure_ascii=False)[1:-1] for secret in self.secrets if len(secret) >= _LONG]
         if not long:
             return row
@@ -157,7 +150,6 @@ def known_keys() -> Keys:
 
 
 def _basic_credentials(url: str) -> str | None:
-    """Return the user name and password of a URL as Basic authentication has them, base64; None without any."""
     userinfo = urlsplit(url).netloc.rpartition("@")[0]
     user, _, password = userinfo.partition(":")
     return base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode() if userinfo else None

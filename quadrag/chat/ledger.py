@@ -59,7 +59,6 @@ class Ledger:
         since: float = 0.0,
         began: float | None = None,
     ) -> None:
-        """Open a ledger, the user's shared one when `path` is None."""
         self.path = cache_dir() / "ledger.sqlite" if path is None else Path(path)
         self.retry, self.since = frozenset(retry), since
         self.began = time.time() if began is None else began
@@ -78,7 +77,6 @@ class Ledger:
             raise QuadragError(f"the ledger {self.path} cannot be used ({error}); {remedy}; replies are kept") from None
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
-        """Return the stored replies that count, by key."""
         wanted = list(keys)
         rows: list[tuple[bytes, str]] = []
         with self._guard():

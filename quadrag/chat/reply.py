@@ -41,7 +41,6 @@ class Reply:
     refused: Mapping[str, str | None] | None = None  # fields that it was asked for without, or by another name
 
     def row(self) -> dict[str, Any]:
-        """Return it as files keep it, and as `read_row` takes it."""
         return {name: value for name, value in asdict(self).items() if value or name not in ("passages", "refused")}
 
 
@@ -120,7 +119,6 @@ def read_completion(output: Any) -> Reply:
 
 
 def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> Reply:
-    """Read the message of a completion, whatever JSON stands in its fields."""
     read = read_answer(_read_text(message, finish_reason), find_reasoning(message))
     counts = [
         usage.get(name) if isinstance(usage, Mapping) else None for name in ("prompt_tokens", "completion_tokens")
@@ -131,7 +129,6 @@ def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> 
 
 
 def find_reasoning(row: Mapping[str, Any]) -> str | None:
-    """Return what a message, a line or a result has as its reasoning; None where nothing."""
     texts = (plain(row.get(name)) for name in REASONINGS)
     return next((text for text in texts if isinstance(text, str) and text), None)
 

@@ -81,12 +81,10 @@ def make_builder(benchmark: str, config: str, **options: Any) -> Any:
 
 
 def splits(builder: Any) -> list[str]:
-    """Return the names of a config's splits that can be read, in the script's order."""
     return list(builder.files)
 
 
 def rows(builder: Any, split: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a split, from the prepared cache or straight from the upstream files."""
     if split not in builder.files:
         raise QuadragError(f"{builder.config.name} has {', '.join(builder.files)} alone here, not {split}")
     with files.script_errors():

@@ -47,7 +47,6 @@ def fault(path: Path, file: RemoteFile) -> str | None:
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file as 64 hexadecimal digits; it is summed once while it stays."""
     return _sum_once(path, path.stat().st_size, path.stat().st_mtime_ns)
 
 
@@ -124,7 +123,6 @@ class Place(NamedTuple):
 
 
 def find_place(benchmark: str, config: Any, data_dir: str | None, split: str | None = None) -> Place:
-    """Find the files of a builder's config, or of one split: in a folder, in the sample, or upstream, verified."""
     if data_dir is None:
         folder, source = _fetch(benchmark, config, split)
         return Place(folder, *locate_files(benchmark, config, folder, split), source)
@@ -158,18 +156,15 @@ def locate_files(
 
 
 def find_lacking(benchmark: str, config: str, data_dir: str | Path, split: str | None) -> list[str]:
-    """List what keeps a split of a config, or all of them where None is named, from being built of a folder."""
     ready, lacking = locate_files(benchmark, catalogue.config(benchmark, config), data_dir, split)
     return [] if ready else list_once(lacking)
 
 
 def join_files(ready: Mapping[str, Files]) -> Files:
-    """Return the files of several splits as one."""
     return {name: path for files in ready.values() for name, path in files.items()}
 
 
 def list_once(lacking: Mapping[str, Sequence[str]]) -> list[str]:
-    """List what any split lacks, once each."""
     return list(dict.fromkeys(name for names in lacking.values() for name in names))
 
 
@@ -183,7 +178,6 @@ def script_errors() -> Iterator[None]:
 
 
 def list_unused(config: Any, used: Files) -> list[str]:
-    """List the files that a partial config would also take and that are not there."""
     return [name.split("/")[-1] for name in config.files if name not in used] if config.partial else []
 
 
@@ -239,12 +233,10 @@ def _fetch(benchmark: str, config: Any, split: str | None) -> tuple[Path | None,
 
 
 def sample_dir(benchmark: str) -> Path:
-    """Return the folder of the sample data bundled with a benchmark's script."""
     return catalogue.benchmarks()[benchmark].with_name("sample")
 
 
 def digest(paths: Mapping[str, Path]) -> str:
-    """Return one sha256 over named files, as 64 hexadecimal digits."""
     total = hashlib.sha256()
     for name, path in sorted(paths.items()):
         total.update(f"{name}\0{sha256(path)}\n".encode())

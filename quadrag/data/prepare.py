@@ -125,7 +125,6 @@ def find_prepared(benchmark: str, config: str, split: str | None = None) -> tupl
 
 
 def _list_builds(benchmark: str, config: str) -> list[tuple[float, Path, Source, dict[str, int], str]]:
-    """List what `prepare` built for a config: when, where, from which files, its rows, by which script."""
     import datasets
 
     version = str(catalogue.config(benchmark, config).version)
@@ -166,7 +165,6 @@ def _literal(feature: Any) -> Any:
 
 
 def _spell_lists_as_literals(folder: Path) -> None:
-    """Rewrite the feature metadata of a built config, in ``dataset_info.json`` and in each Arrow file's schema."""
     import pyarrow as pa
 
     path = folder / _INFO
@@ -190,7 +188,6 @@ def _spell_lists_as_literals(folder: Path) -> None:
 
 
 def _install_metric(script: Path) -> str:
-    """Copy a metric's modules to where `evaluate` looks for a name it cannot find on the Hub."""
     from evaluate.loading import init_dynamic_modules
 
     modules = {path.name: path for path in script.parent.glob("*.py") if path.name != "app.py"}

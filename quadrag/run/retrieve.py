@@ -3,6 +3,7 @@
 RGB brings its own documents, CRUD-RAG searches a corpus, CRAG has a finder of its own; ``none`` shows none.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ from typing import Any
 from quadrag.benchmark import Finder, load
 from quadrag.chat.client import Completer
 from quadrag.chat.estimate import Estimate
-from quadrag.errors import QuadragError, Unreadable
+from quadrag.errors import QuadragError, Unreadable, parse_json
 from quadrag.loading import Corpus
 from quadrag.passages import read_passages
 from quadrag.printing import Progress
 from quadrag.prompts import Prompts
-from quadrag.records import Key, Passage, Question, append_rows, read_jsonl, read_whole_rows
+from quadrag.records import Key, Passage, Question, jsonl_text, read_jsonl
 from quadrag.spec import RunSpec
 
 
@@ -31,12 +32,31 @@ def find_context(
         prompts: of the benchmark.
         partial: a file where they are written one by one, so that a run that was cut short goes on from there.
     """
-    found = dict(map(_read_row, read_whole_rows(partial)))
-    with Progress("searching", len(questions)) as progress:
+    found = _read_partial(partial)
+    with Progress("searching", len(questions)) as progress, partial.open("a", encoding="utf-8") as lines:
         for question, passages in finder.find(questions, llm, prompts, frozenset(found)):
             found[question.key] = passages
-            append_rows(partial, rows([question], found))
+            lines.write(jsonl_text(rows([question], found)))
+            lines.flush()
             progress.update(len(found), len(questions))
+    return found
+
+
+def _read_partial(partial: Path) -> dict[Key, tuple[Passage, ...]]:
+    """Read what a run found before it was cut short, and cut the file off at the first line that is not whole."""
+    found: dict[Key, tuple[Passage, ...]] = {}
+    kept = 0
+    for line in partial.read_bytes().splitlines(keepends=True) if partial.is_file() else ():
+        try:
+            key, passages = _read_row(parse_json(line, partial))
+        except (QuadragError, KeyError, TypeError, Unreadable):
+            break
+        if not line.endswith(b"\n"):
+            break
+        found[key] = passages
+        kept += len(line)
+    if partial.is_file():
+        os.truncate(partial, kept)
     return found
 
 

@@ -43,8 +43,6 @@ Results = list[Outcome]
 
 
 class Function(System):
-    """A function from a question to its answer, or from a list of questions to a list of answers."""
-
     asks_models = asks_failed = draws = False
     name = ""
     parameters: Mapping[str, Any] = {"contract": "python"}  # as of a RAG service
@@ -204,7 +202,6 @@ class Challenge(Function):
     wants_pages = asks_failed = True
 
     def __init__(self, spec: str) -> None:
-        """Name the model, which is loaded at the first query."""
         path, _, kind = spec.partition("#")
         self._path, self._class = Path(path).expanduser().resolve(), kind or "UserModel"
         if self._path.suffix != ".py" or not self._path.is_file():
@@ -215,7 +212,6 @@ class Challenge(Function):
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
-        """Hand the pages over, in batches as large as the model wants them; see `System.answer`."""
         with redirect_stdout(sys.stderr):
             sys.path[:0] = map(str, self._path.parents[:2])
             try:

@@ -63,27 +63,21 @@ _LOCAL = "local:"
 
 
 class ChatModel(System):
-    """A chat model as what answers, which may also be asked about a question before it is answered."""
-
     def __init__(self, asked: Completer) -> None:
-        """Take an open client or model."""
         self.asked = self.completer = asked
         self.parameters, self.spent = dict(asked.parameters), asked.spent
         self.service = asked.service
 
     @property
     def name(self) -> str:
-        """The name as requested, for which its server may be asked."""
         return str(self.asked.model)
 
     def close(self) -> None:
-        """Close what is asked."""
         self.asked.close()
 
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
-        """Ask each question `samples` times; see `System.answer`."""
         asked, samples = self.asked, work.task.samples
         if isinstance(asked, StandIn):
             expected = expect_answers(questions, samples)
@@ -166,7 +160,6 @@ def expect_answers(questions: Sequence[Question], samples: int) -> list[str]:
 
 @cache
 def _usual_verdicts() -> dict[str, str]:
-    """Return, by what stands in a judge's prompt, a usual reply."""
     return {mark: text for name in catalogue.metrics() for mark, text in metric_record(name).replies.items()}
 
 

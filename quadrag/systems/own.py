@@ -134,7 +134,6 @@ def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> B
 
 
 def take_served(benchmark: Benchmark, task: RunSpec) -> Assignment:
-    """Take a task on for what finds its own passages."""
     if task.samples > 1:
         raise QuadragError("a RAG service is sent no seed to vary; leave out --samples")
     if task.prompts:

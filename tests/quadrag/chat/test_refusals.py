@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule, chats
 
-from quadrag.chat.client import ChatClient, Failure, Reply
+from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
-from quadrag.chat.policy import Prices
+from quadrag.chat.policy import Budget, Prices
+from quadrag.chat.reply import Failure, Reply
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 
@@ -151,7 +152,7 @@ def test_with_a_budget_a_length_that_has_no_other_name_is_not_left_out(server):
     server.state.manner = refusing({"max_tokens": "Unknown parameter: 'max_tokens'."})
     calls = {"parameters": {"max_tokens": 9}, "prices": Prices(PRICES)}
     with (
-        ChatClient(server.url + "#m", **calls, budget=1) as client,
+        ChatClient(server.url + "#m", **calls, budget=Budget(1, "USD")) as client,
         pytest.raises(QuadragError, match="leave --budget"),
     ):
         client.complete(chats(3))

@@ -4,7 +4,7 @@ import pytest
 from rag_asking import DOCUMENTS, ask, asked, question
 from rag_server import RagServer
 
-from quadrag.chat.policy import Prices
+from quadrag.chat.policy import Budget, Prices
 from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question
 from quadrag.systems.service import RagService
@@ -37,7 +37,7 @@ def test_the_address_says_the_contract(server, ledger, end, posted):
         ("local:m", {}),
         ("http://", {}),
         ("http://me:secretsecret@h:/rag", {}),
-        ("http://ann:secretsecret@h/rag", {"budget": 1.0, "prices": Prices({})}),
+        ("http://ann:secretsecret@h/rag", {"budget": Budget(1, "USD"), "prices": Prices({})}),
         ("http://h/rag", {"concurrency": 0}),
     ],
 )
