@@ -137,6 +137,8 @@ def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
         if fault["type"] == "extra_forbidden":
             kinds: list[type[Part]] = [kind, *Part.__subclasses__()]
             known = dict.fromkeys(name for part in kinds for name in part.model_fields)
+            if last in known:
+                raise QuadragError(f"{what}: {'.'.join(above)} takes no {last}; leave it out") from None
             raise unknown_name(f"key of {what}", last, known) from None
         place = ".".join([*(name for name in above if name not in KINDS), last])
         if fault["type"] == "missing":

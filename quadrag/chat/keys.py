@@ -1,4 +1,4 @@
-"""Keys and passwords: which are sent, and that none is shown.
+"""Addresses, keys and passwords: where a model is, which secrets are sent there, and that none is shown.
 
 A secret is taken out of all that comes from a server before it is kept, and out of messages and logs. One that is short
 stays in a reply's own text, where it may stand by chance: its score would be another without it.
@@ -19,6 +19,15 @@ PROVIDERS = "Inference Providers"
 _VERSION = re.compile(r"/v\d\w*(/|$)")
 _USER = re.compile(r"(\w+://)[^/\s]*@")
 _QUERY = re.compile(r"\?[^#\s]*")
+KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
+HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"  # names the header for a key that is not sent as a bearer, as `api-key`
+_DETAIL_LENGTH = 300
+# Servers without keys are often given "EMPTY" or "none"; what is shorter may stand in any reply.
+_LONG = 12
+# Of a URL: hiding anything shorter would make messages unreadable, and tell by its gaps what it was.
+_SHORTEST_PART, _LONG_PART = 4, 20
+_TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.IGNORECASE)
+_known: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +83,6 @@ def shown_url(url: str) -> str:
     return _QUERY.sub("", hide_user(url))
 
 
-KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
-HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"  # names the header for a key that is not sent as a bearer, as `api-key`
-_DETAIL_LENGTH = 300
-# Servers without keys are often given "EMPTY" or "none"; what is shorter may stand in any reply.
-_LONG = 12
-# Of a URL: hiding anything shorter would make messages unreadable, and tell by its gaps what it was.
-_SHORTEST_PART, _LONG_PART = 4, 20
-_TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.IGNORECASE)
-_known: set[str] = set()
-
-
 @dataclass(frozen=True, slots=True)
 class Keys:
     """What a server is sent, `headers` and `shown` as messages may name it; and every value that may not be shown."""
@@ -100,14 +98,11 @@ class Keys:
         return text
 
     def hide_in(self, row: dict[str, Any]) -> dict[str, Any]:
+        # One that is short may stand there by chance.
         long = [json.dumps(secret, ensure_ascii=False)[1:-1] for secret in self.secrets if len(secret) >= _LONG]
-        if not long:
-            return row
-        text = json.dumps(row, ensure_ascii=False)
-        hidden = Keys(long).hide(text)
-        return row if hidden == text else dict(json.loads(hidden))
+        return dict(json.loads(Keys(long).hide(json.dumps(row, ensure_ascii=False)))) if long else row
 
-    def line(self, text: object, longest: int | None = _DETAIL_LENGTH) -> str:
+    def line(self, text: object, longest: int = _DETAIL_LENGTH) -> str:
         """Return a text as one line for a message: secrets hidden, blanks joined, so many characters at most."""
         # Hidden before it is cut, which might leave half a secret, and where escapes stood within one.
         return one_line(self.hide(one_line(self.hide(str(text)))), longest)

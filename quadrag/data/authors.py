@@ -95,11 +95,6 @@ def read_authors(benchmark: str) -> Mapping[str, Known]:
         }
 
 
-def pack_authors(questions: Iterable[Question]) -> str:
-    """Return what `authors.csv` holds of a config's questions."""
-    return base64.b64encode(b"".join(sorted({b"".join(_digest(one)) for one in questions}))).decode()
-
-
 def _digest(question: Question) -> tuple[bytes, bytes]:
     whole = [question.id, question.query, question.references]
     of_id, of_all = (hashlib.sha256(json.dumps(part).encode()).digest()[:4] for part in (whole[:1], whole))

@@ -9,20 +9,15 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from quadrag import catalogue
-from quadrag.errors import QuadragError, one_line, parse_yaml, read_text
+from quadrag.errors import QuadragError, parse_yaml, read_text
+from quadrag.parts import Part, validate
 
 KEY = "quadrag"  # in a card's header, which is no key of the Hub's
 RENDERED = "# Rendered by make cards.\n"  # what a card's header begins with by hand ends here
 
 
-class _Fact(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _OfConfigs(_Fact):
+class _OfConfigs(Part):
     configs: tuple[str, ...]  # patterns of names
 
     def holds_for(self, config: str) -> bool:
@@ -55,7 +50,7 @@ class Headline(_OfConfigs):
     unit: Literal["percent", "ratio"]  # in which the paper prints it
 
 
-class CardFacts(_Fact):
+class CardFacts(Part):
     language: tuple[str, ...]
     asks: Mapping[str, str] = {}  # by patterns of configs, of which the first that fits counts: what is asked
     rows: tuple[Rows, ...] = ()
@@ -82,13 +77,9 @@ def card_facts(benchmark: str) -> CardFacts:
 def parse_facts(card: str, where: object) -> CardFacts:
     written = card.partition(RENDERED)[0].split("---\n")[1] if card.startswith("---\n") else "{}"
     header = parse_yaml(written, where, "the header of a card")
-    try:
-        language = header.get("language") or ()
-        facts = {**header.get(KEY, {}), "language": [language] if isinstance(language, str) else language}
-        return CardFacts.model_validate(facts)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        what = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-    except (AttributeError, TypeError) as error:
-        what = one_line(error)
-    raise QuadragError(f"facts of {where} cannot be used ({what}); expected the fields of `CardFacts`")
+    facts = header.get(KEY, {}) if isinstance(header, dict) else None
+    if not isinstance(facts, dict):
+        raise QuadragError(f"the header of {where} is no mapping, or its key {KEY}; expected the fields of `CardFacts`")
+    language = header.get("language") or ()
+    languages = [language] if isinstance(language, str) else language
+    return validate(CardFacts, {**facts, "language": languages}, f"the header of {where}")

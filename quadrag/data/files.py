@@ -101,7 +101,7 @@ def _transfer(url: str, target: Path) -> None:
 
 SAMPLE = "sample"  # stands for the folder of the bundled sample
 OWN_RECORD = "construct.json"  # in a folder that `quadrag construct` made
-LONGEST = 600  # characters of what a script says: it shows values, which may have any length
+_LONGEST = 600  # characters of what a script says: it shows values, which may have any length
 SAMPLE_SOURCE = Source(Provenance.SAMPLE, parts=["bundled sample"])
 _FETCHED = "the authors' files, verified"
 _HUB = "the authors' repositories on the Hub, which give no checksums"
@@ -170,11 +170,16 @@ def list_once(lacking: Mapping[str, Sequence[str]]) -> list[str]:
 
 @contextlib.contextmanager
 def script_errors() -> Iterator[None]:
-    """Turn what a script says of a broken file into the one line that a user reads."""
+    """Turn what a script says of a broken file, also through `datasets`, into the one line that a user reads."""
     try:
         yield
-    except (ValueError, OSError) as error:
-        raise QuadragError(one_line(error, LONGEST)) from None
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, (ValueError, OSError, RecursionError)):
+            cause = cause.__cause__
+        if cause is None:
+            raise
+        raise QuadragError(one_line(cause, _LONGEST)) from None
 
 
 def list_unused(config: Any, used: Files) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, one_line, parse_json
+from quadrag.errors import QuadragError, parse_json
 from quadrag.provenance import Provenance, Source
 from quadrag.records import scratch, sweep, write_text
 
@@ -78,6 +78,8 @@ def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
 
     It is built aside and moved when it is whole: `datasets` would trip over a half-built folder beside the built ones.
     """
+    import datasets
+
     identity = files.identify(benchmark, files.join_files(place.files))
     builder = catalogue.builder_class(benchmark)(config_name=config, dataset_name=benchmark, hash=identity)
     if place.source.provenance is Provenance.SAMPLE:
@@ -91,7 +93,9 @@ def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
         with scratch(_aside()) as aside:
             aside.mkdir()
             whole = aside / "built"
-            _generate(builder, whole)
+            datasets.disable_progress_bars()
+            with files.script_errors():
+                builder.download_and_prepare(output_dir=str(whole))
             _spell_lists_as_literals(whole)
             # Another process may have put the very same there meanwhile.
             if not folder.is_dir():
@@ -137,22 +141,6 @@ def _list_builds(benchmark: str, config: str) -> list[tuple[float, Path, Source,
         except (OSError, QuadragError, KeyError, TypeError, ValueError):
             raise QuadragError(f"{path} is damaged; remove {path.parent} and run `quadrag prepare` again") from None
     return builds
-
-
-def _generate(builder: Any, folder: Path) -> None:
-    """Let the builder write its splits into a folder, without progress bars; bad files become one line."""
-    from datasets import disable_progress_bars
-
-    disable_progress_bars()
-    try:
-        builder.download_and_prepare(output_dir=str(folder))
-    except Exception as error:
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
-        if not isinstance(cause, (ValueError, OSError, RecursionError)):
-            raise
-        raise QuadragError(one_line(cause, files.LONGEST)) from None
 
 
 def _literal(feature: Any) -> Any:
