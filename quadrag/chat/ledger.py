@@ -24,7 +24,6 @@ from quadrag.paths import cache_dir
 
 from .reply import CUT, EMPTY, Reply, read_row
 
-_CHUNK = 900  # SQLite builds before 3.32 take at most 999 parameters in one statement
 _APPLICATION = 0x51524105  # "QRA" and the version of the table
 _BUSY_SECONDS = 60.0
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
@@ -77,15 +76,11 @@ class Ledger:
             raise QuadragError(f"the ledger {self.path} cannot be used ({error}); {remedy}; replies are kept") from None
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
-        wanted = list(keys)
-        rows: list[tuple[bytes, str]] = []
+        select = "SELECT value FROM replies WHERE key = ?"
         with self._guard():
-            for start in range(0, len(wanted), _CHUNK):
-                part = wanted[start : start + _CHUNK]
-                marks = ",".join("?" * len(part))
-                rows += self._db.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", part)
+            rows = {key: self._db.execute(select, (key,)).fetchone() for key in keys}
         try:
-            replies = {key: read_row(json.loads(text)) for key, text in rows}
+            replies = {key: read_row(json.loads(row[0])) for key, row in rows.items() if row is not None}
         except (TypeError, ValueError, RecursionError):
             raise QuadragError(f"the ledger {self.path} holds a row that is no reply; move it away") from None
         return {key: reply for key, reply in replies.items() if self._counts(reply)}

@@ -138,9 +138,7 @@ def locate_files(
 ) -> tuple[dict[str, Files], dict[str, list[str]]]:
     """Look for the files of a builder's config in a folder: an upstream checkout's root, or the files' own.
 
-    Returns:
-        The files of each split that can be built, in the script's order; for each split what keeps it from being built:
-        missing files, or a part missing in a file.
+    Returns the files of each split that can be built, and for each split what is missing of files, or within one.
     """
     root = None if data_dir is None else Path(data_dir).expanduser()
     if root is not None and (not str(data_dir) or not root.is_dir()):
@@ -213,10 +211,9 @@ def is_own(place: str | None) -> bool:
 
 
 def _fetch(benchmark: str, config: Any, split: str | None) -> tuple[Path | None, Source]:
-    """Fetch and verify the upstream files of a config, or of one split, into the cache folder; those named here stay.
+    """Fetch and verify the upstream files of a config, or of one split, that are not named, into the cache folder.
 
-    Returns:
-        The folder, below which they have the names of the script, or None; what the files are, and those named.
+    Returns this, or None where all are named, and what the files are.
     """
     builder, named = catalogue.builder_class(benchmark), config.named
     names = config.files_of(split) if split else config.files

@@ -1,4 +1,4 @@
-"""A user's function as what answers: from a question to its answer, or from a list of them to a list.
+"""A user's function as what answers, from a question to its answer or from lists to lists; and a challenge's model.
 
 Its answers are kept in the run's folder as they come, so that a run that was killed goes on; whether the function has
 changed since cannot be seen. A coroutine function is called in one loop in a thread of its own, for the life of the
@@ -37,6 +37,7 @@ from .system import Assignment, Generated, OnProgress, Passages, Questions, Syst
 
 _FIRST = 8  # questions that all failed: the others would
 _OURS = str(Path(__file__).parent)
+_CHALLENGE_FIELDS = ("interaction_id", "query", "search_results", "query_time")
 
 Batch = Sequence[tuple[Key, Any]]  # of each question its key, and what the function is handed
 Results = list[Outcome]
@@ -89,8 +90,8 @@ class Function(System):
             new = dict(zip((key for key, _ in batch), results, strict=True))
             if self._kept_in is not None:
                 # Not the failures, which are asked again.
-                new_rows = ({"key": key, "reply": it.row()} for key, it in new.items() if isinstance(it, Reply))
-                append_rows(self._kept_in, new_rows)
+                kept = {key: reply for key, reply in new.items() if isinstance(reply, Reply)}
+                append_rows(self._kept_in, ({"key": key, "reply": reply.row()} for key, reply in kept.items()))
             replies.update(new)
             failures.extend(reply for reply in results if isinstance(reply, Failure))
             if _FIRST <= len(replies) == len(failures):
@@ -193,11 +194,12 @@ def _find_loop(process: int) -> asyncio.AbstractEventLoop:
     return loop
 
 
-_FIELDS = ("interaction_id", "query", "search_results", "query_time")
-
-
 class Challenge(Function):
-    """A model of the challenge, by ``PATH.py#Class``; without ``#Class`` its `UserModel`."""
+    """A model of the KDD Cup 2024's starter kit, by ``PATH.py#Class``; without ``#Class`` its `UserModel`.
+
+    Its ``batch_generate_answer`` is handed batches of queries with their pages' HTML. Imports are looked for in the
+    file's folder and the one above.
+    """
 
     wants_pages = asks_failed = True
 
@@ -220,7 +222,7 @@ class Challenge(Function):
                 why = known_keys().line(f"{type(error).__name__}: {error}")
                 raise QuadragError(f"cannot load {self.name} ({why}); expected PATH.py#Class") from error
             self.batch_size, ask = model.get_batch_size(), model.batch_generate_answer
-            self.function = lambda rows: ask({name: [row[name] for row in rows] for name in _FIELDS})
+            self.function = lambda rows: ask({name: [row[name] for row in rows] for name in _CHALLENGE_FIELDS})
             return super().answer(work, questions, passages, on_progress)
 
     def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterator[tuple[Key, Any]]:

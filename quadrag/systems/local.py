@@ -10,6 +10,7 @@ import gc
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +55,9 @@ class LocalModel(Completer):
         # Another commit is another model, for the ledger and for `run.json`.
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
-        self._loaded: tuple[Any, Any] | None = None
 
     def close(self) -> None:
-        self._loaded = None
+        vars(self).pop("_loaded", None)
 
     def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
         kept = set(outcomes)
@@ -87,7 +87,7 @@ class LocalModel(Completer):
                 self.on_progress(len(outcomes), len(calls))
 
     def _encode(self, chat: Messages) -> list[int]:
-        tokenizer, _ = self._load()
+        tokenizer, _ = self._loaded
         if not tokenizer.chat_template:
             return list(tokenizer("\n\n".join(turn["content"] for turn in chat))["input_ids"])
         from jinja2 import TemplateError
@@ -110,7 +110,7 @@ class LocalModel(Completer):
         return self._generate(calls[:half]) + self._generate(calls[half:])
 
     def _generate_batch(self, calls: Sequence[Call]) -> Iterator[Reply]:
-        tokenizer, model = self._load()
+        tokenizer, model = self._loaded
         import torch
 
         started = time.perf_counter()
@@ -141,9 +141,8 @@ class LocalModel(Completer):
             reply = read_message(message, "length" if last is None else "stop", usage)
             yield replace(reply, latency=seconds, created=time.time())
 
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is not None:
-            return self._loaded
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
         try:
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError as error:
@@ -164,5 +163,4 @@ class LocalModel(Completer):
         if faults := [f"{len(keys)} {kind}" for kind, keys in loading_info.items() if keys and kind.endswith("_keys")]:
             way = "its files are of another model, or need code of their own (--trust-remote-code)"
             raise QuadragError(f"{self.known_as} was not loaded as it was saved ({', '.join(faults)}); {way}")
-        self._loaded = tokenizer, model.eval()
-        return self._loaded
+        return tokenizer, model.eval()
