@@ -65,13 +65,17 @@ Number = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True
 Count = Annotated[int, Field(strict=True, gt=0)]  # in no quotes, and neither true nor false
 
 
-class Part(BaseModel):
-    """A part of a spec: it cannot be changed, and holds no key that is not its own."""
+class Frozen(BaseModel):
+    """A record that is read from a file: it cannot be changed, and holds no key that is not its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-_Part = TypeVar("_Part", bound=Part)
+class Part(Frozen):
+    """A part of a spec."""
+
+
+_Frozen = TypeVar("_Frozen", bound=Frozen)
 
 
 class Retrieval(Part):
@@ -127,15 +131,15 @@ class Conditions:
     prompts: str | None = None
 
 
-def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
-    """Make a part of a spec, or say in one line what is wrong first and what was expected."""
+def validate(kind: type[_Frozen], values: Any, what: str) -> _Frozen:
+    """Make a record, or say in one line what is wrong first and what was expected."""
     try:
         return kind.model_validate(values)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         *above, last = [str(name) for name in fault["loc"] if name not in ("int", "float")] or [""]  # kinds of a number
         if fault["type"] == "extra_forbidden":
-            kinds: list[type[Part]] = [kind, *Part.__subclasses__()]
+            kinds: list[type[Frozen]] = [kind, *(Part.__subclasses__() if issubclass(kind, Part) else ())]
             known = dict.fromkeys(name for part in kinds for name in part.model_fields)
             if last in known:
                 raise QuadragError(f"{what}: {'.'.join(above)} takes no {last}; leave it out") from None
@@ -144,7 +148,6 @@ def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
         if fault["type"] == "missing":
             raise QuadragError(f"{what} has no {place}; expected it") from None
         reason = fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-        shown = (
-            f"{place} is {fault['input']!r:.80}; " if fault["type"] != "value_error" else ""
-        )  # which names the place
+        # A value error names the place.
+        shown = f"{place} is {fault['input']!r:.80}; ".lstrip() if fault["type"] != "value_error" else ""
         raise QuadragError(f"{what}: {shown}{reason}") from None

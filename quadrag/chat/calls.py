@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -238,20 +238,14 @@ def run_beside(work: Coroutine[Any, Any, Any], report: Callable[[], None] = lamb
 
     An interrupt, or an error of `report`, ends it; what has come by then is kept.
     """
-    started: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
-
-    async def start() -> Any:
-        started.append((asyncio.get_running_loop(), asyncio.current_task()))
-        return await work
-
-    with ThreadPoolExecutor(1, "quadrag-chat") as pool:
-        running = pool.submit(asyncio.run, start())
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work)
+    with closing(loop), ThreadPoolExecutor(1, "quadrag-chat") as pool:
+        running = pool.submit(loop.run_until_complete, task)
         try:
             while not wait([running], _PROGRESS_EVERY).done:
                 report()
         except BaseException:
-            for loop, task in started:
-                if task is not None:
-                    loop.call_soon_threadsafe(task.cancel)
+            loop.call_soon_threadsafe(task.cancel)
             raise
         return running.result()

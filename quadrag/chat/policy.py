@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from quadrag.errors import QuadragError, read_yaml, unknown_name
-from quadrag.parts import Trust
+from pydantic import Field
+
+from quadrag.errors import QuadragError, name_kind, read_yaml, unknown_name
+from quadrag.parts import Frozen, Trust, validate
 
 from .ledger import Ledger, canonical
 
@@ -39,15 +41,14 @@ class BudgetReached(QuadragError):
         self.params, self.results = params, list(results)
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """One model's prices, in currency units per token."""
+class Rate(Frozen, extra="ignore"):
+    """One model's prices, in currency units per million tokens."""
 
-    prompt: Decimal
-    completion: Decimal
+    input: Annotated[Decimal, Field(ge=0)]
+    output: Annotated[Decimal, Field(ge=0)]
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
-        return self.prompt * prompt_tokens + self.completion * completion_tokens
+        return (self.input * prompt_tokens + self.output * completion_tokens) / _MILLION
 
     def bound(self, messages: Any, parameters: Mapping[str, Any]) -> Decimal:
         """Return the most that a call can cost: no tokenizer makes more tokens than there are bytes."""
@@ -63,20 +64,12 @@ def longest_reply(parameters: Mapping[str, Any]) -> int | None:
 class Prices:
     def __init__(self, table: Mapping[str, Any], source: str = "the price table") -> None:
         """Read ``{model: {input: 0.5, output: 1.5}, currency: "USD"}``, the prices of a million tokens."""
-        self._rates: dict[str, Rate] = {}
+        if not isinstance(table, Mapping):
+            raise QuadragError(f"{source} is {name_kind(table)}; expected {{model: {{input: 0.5, output: 1.5}}}}")
+        rates = {str(model): rate for model, rate in table.items() if model != "currency"}
+        self._rates = {model: validate(Rate, rate, f"{source}: {model}") for model, rate in rates.items()}
         self._source = source
-        entry: Any = table
-        try:
-            self.currency = str(table.get("currency", "USD"))
-            for model, entry in table.items():
-                if model != "currency":
-                    prices = [Decimal(str(entry[side])) for side in ("input", "output")]
-                    if not all(price.is_finite() and price >= 0 for price in prices):
-                        raise ValueError
-                    self._rates[str(model)] = Rate(*(price / _MILLION for price in prices))
-        except (AttributeError, TypeError, LookupError, ValueError, InvalidOperation):
-            form = "expected {model: {input: 0.5, output: 1.5}}, the prices of a million tokens"
-            raise QuadragError(f"{source} has {entry!r}; {form}") from None
+        self.currency = str(table.get("currency", "USD"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prices:

@@ -74,10 +74,7 @@ def _own_folder() -> TemporaryDirectory[str]:
 
 
 def make_builder(benchmark: str, config: str, **options: Any) -> Any:
-    """Make a builder of a config.
-
-    `datasets` locks the place of what a builder may build; the caches may be such that can only be read.
-    """
+    # Not in the caches, which may be such that can only be read: `datasets` locks the place of what may be built.
     cls = catalogue.builder_class(benchmark)
     return cls(config_name=config, dataset_name=benchmark, cache_dir=_own_folder().name, **options)
 
@@ -125,7 +122,6 @@ def fingerprint(builder: Any) -> str:
 
 
 def options_of(config: Any) -> dict[str, Any]:
-    """Map the names of a config's own options to their defaults."""
     return dict(config.OPTIONS)
 
 

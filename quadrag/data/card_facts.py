@@ -11,13 +11,13 @@ from typing import Literal
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, parse_yaml, read_text
-from quadrag.parts import Part, validate
+from quadrag.parts import Frozen, validate
 
 KEY = "quadrag"  # in a card's header, which is no key of the Hub's
 RENDERED = "# Rendered by make cards.\n"  # what a card's header begins with by hand ends here
 
 
-class _OfConfigs(Part):
+class _OfConfigs(Frozen):
     configs: tuple[str, ...]  # patterns of names
 
     def holds_for(self, config: str) -> bool:
@@ -50,7 +50,7 @@ class Headline(_OfConfigs):
     unit: Literal["percent", "ratio"]  # in which the paper prints it
 
 
-class CardFacts(Part):
+class CardFacts(Frozen):
     language: tuple[str, ...]
     asks: Mapping[str, str] = {}  # by patterns of configs, of which the first that fits counts: what is asked
     rows: tuple[Rows, ...] = ()
