@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError, clean, not_utf8, parse_json
 
-Key = tuple[str, str, str]  # config, split, id
+Key = tuple[str, str, str]  # config, split, id: unique within a benchmark
 
 
 class Passage(NamedTuple):
@@ -51,7 +51,6 @@ class Question:
 
     @property
     def key(self) -> Key:
-        """Unique within a benchmark."""
         return (self.config, self.split, self.id)
 
 

@@ -52,7 +52,6 @@ class Pace:
         self._open()
 
     def answered(self, replies: int, seconds: float) -> None:
-        """Take note of a reply, as the last of those that came in the seconds since it was asked for."""
         bears = int(replies * _IN_TIME * self._server.timeout / max(seconds, 1e-3)) + (not self._narrowed)
         self._server.bears = max(self._server.bears, min(bears, 2 * self._server.bears, self._most))
         self._open()
@@ -190,7 +189,6 @@ class Batch:
         return reply
 
     def _count(self, usage: Mapping[str, int] | None, worst: Decimal) -> Decimal:
-        """Add a reply's tokens and cost to what is spent; return the cost, the worst where it is not known."""
         if usage is None:
             return worst
         for name, tokens in usage.items():

@@ -6,7 +6,7 @@ its text or in a field of its own, is kept apart from the answer, so that no met
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.errors import Unreadable, name_kind, plain
 from quadrag.metrics._shared.tally import split_reasoning
@@ -64,6 +64,7 @@ class Failure:
 
 
 Outcome = Reply | Failure
+ReadAnswer = tuple[str | None, str | None, str]  # a text, its reasoning, and a state that says why there is no text
 
 
 def as_verdict(result: Outcome) -> str | Failure:
@@ -78,14 +79,6 @@ def refuse_cut(outcome: Outcome) -> Outcome:
     if isinstance(outcome, Reply) and outcome.finish_reason == "length" and not outcome.text:
         return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
     return outcome
-
-
-class ReadAnswer(NamedTuple):
-    """An answer as it is scored: without a text `state` says why there is none."""
-
-    text: str | None
-    reasoning: str | None
-    state: str
 
 
 def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", finish_reason: Any = None) -> ReadAnswer:
@@ -103,7 +96,7 @@ def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", f
         state = "null" if text is None else "truncated" if finish_reason == "length" else state
     thoughts = known_keys().hide("\n".join(filter(None, (reasoning, thought))))
     shown = known_keys().hide(text) if text else text
-    return ReadAnswer(shown if state == "ok" else None, thoughts or None, state)
+    return shown if state == "ok" else None, thoughts or None, state
 
 
 def read_completion(output: Any) -> Reply:
@@ -119,13 +112,13 @@ def read_completion(output: Any) -> Reply:
 
 
 def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> Reply:
-    read = read_answer(_read_text(message, finish_reason), find_reasoning(message))
+    text, reasoning, _ = read_answer(_read_text(message, finish_reason), find_reasoning(message))
     counts = [
         usage.get(name) if isinstance(usage, Mapping) else None for name in ("prompt_tokens", "completion_tokens")
     ]
     counted = [int(n) for n in counts if isinstance(n, int | float) and 0 <= n <= _MOST_TOKENS]
     tokens = {"prompt_tokens": counted[0], "completion_tokens": counted[1]} if len(counted) == 2 else None
-    return Reply(read.text or "", finish_reason if isinstance(finish_reason, str) else None, tokens, read.reasoning)
+    return Reply(text or "", finish_reason if isinstance(finish_reason, str) else None, tokens, reasoning)
 
 
 def find_reasoning(row: Mapping[str, Any]) -> str | None:

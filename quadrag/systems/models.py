@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -158,15 +157,11 @@ def expect_answers(questions: Sequence[Question], samples: int) -> list[str]:
     return texts
 
 
-@cache
-def _usual_verdicts() -> dict[str, str]:
-    return {mark: text for name in catalogue.metrics() for mark, text in metric_record(name).replies.items()}
-
-
 def expect_verdicts(batch: Sequence[Messages]) -> list[str]:
     """Return usual verdicts: a prompt ends with the form of its reply; before that stands anybody's text."""
     prompts = ["\n".join(message["content"] for message in chat) for chat in batch]
-    return [_usual_verdicts()[max(_usual_verdicts(), key=prompt.rfind)] for prompt in prompts]
+    usual = {mark: text for name in catalogue.metrics() for mark, text in metric_record(name).replies.items()}
+    return [usual[max(usual, key=prompt.rfind)] for prompt in prompts]
 
 
 def expect_entities(batch: Sequence[Messages]) -> list[str]:
