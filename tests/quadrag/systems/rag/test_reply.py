@@ -81,21 +81,6 @@ def test_any_likely_json_is_read_or_refused(contract, data):
         json.dumps(passage, allow_nan=False)
 
 
-def test_parts_of_a_passage_may_be_lacking():
-    lacking = [
-        {"text": ""},
-        {"id": 7, "text": None, "score": float("nan")},
-        {"id": "", "text": "", "title": "t", "score": 10**400},
-    ]
-    assert CONTRACTS["json"].read({"answer": "", "passages": lacking}).passages == (
-        Passage("rag/0", "", ""),
-        Passage("7", "", ""),
-        Passage("rag/2", "t", ""),
-    )
-    for nothing in ({}, {"passages": None}, {"passages": []}):
-        assert CONTRACTS["json"].read({"answer": "x", **nothing}).passages == ()
-
-
 @pytest.mark.parametrize("place", ["context", "search_results", "source_documents", "sources", "annotations"])
 def test_passages_of_a_chat_completion_are_read_where_services_put_them(server, ledger, place):
     server.place = place

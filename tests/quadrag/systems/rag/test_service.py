@@ -129,13 +129,3 @@ def test_names_go_before_models_and_models_before_addresses(server, ledger):
     for replay in (False, True):
         with pytest.raises(QuadragError, match="#MODEL"):
             RagService(server.chat, ledger=ledger, replay=replay)
-
-
-def test_a_replay_asks_nothing_and_says_what_it_lacks(server, ledger):
-    ask(server.url, asked(2), ledger)
-    server_url, requests = server.url, server.requests
-    replies, _ = ask(server_url, asked(3), ledger, replay=True)
-    assert [type(reply).__name__ for reply in replies] == ["Reply", "Reply", "Failure"]
-    assert not replies[2].asked and server.requests == requests
-    with pytest.raises(QuadragError, match="'rag:other'"):
-        ask(server_url, asked(1), ledger, replay=True, name="other")
