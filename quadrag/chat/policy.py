@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quadrag.errors import QuadragError, name_kind, read_yaml, unknown_name
-from quadrag.parts import Frozen, Trust, validate
+from quadrag.parts import Record, Trust, validate
 
 from .ledger import Ledger, canonical
 
@@ -41,7 +41,7 @@ class BudgetReached(QuadragError):
         self.params, self.results = params, list(results)
 
 
-class Rate(Frozen, extra="ignore"):
+class Rate(Record, extra="ignore"):
     """One model's prices, in currency units per million tokens."""
 
     input: Annotated[Decimal, Field(ge=0)]

@@ -1,6 +1,5 @@
 """What a recipe is: which documents it takes, its steps, how what came of them is written, and how people review it."""
 
-import hashlib
 import json
 import random
 import re
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, parse_json, parse_yaml
+from quadrag.errors import QuadragError, parse_json, read_yaml
 from quadrag.metrics._shared.slots import fill
-from quadrag.records import dumps
+from quadrag.records import digest
 
 from .steps import Rejected, Request, Row, Step
 
@@ -58,7 +57,7 @@ class Item(NamedTuple):
     @property
     def id(self) -> str:
         """A name made of its content: a grade counts for what its annotator saw, and for nothing else."""
-        return hashlib.sha256(dumps([self.cell, self.line]).encode()).hexdigest()[:16]
+        return digest([self.cell, self.line])
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,7 @@ _LONGEST = 200_000  # characters of a reply that is read
 @cache
 def load_prompts(path: Path) -> dict[str, Any]:
     """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
-    prompts: dict[str, Any] = parse_yaml(path.read_bytes(), path, "prompts by step and language")
+    prompts: dict[str, Any] = read_yaml(path, "prompts by step and language")
     return prompts
 
 

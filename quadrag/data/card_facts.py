@@ -10,14 +10,14 @@ from functools import cache
 from typing import Literal
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, parse_yaml, read_text
-from quadrag.parts import Frozen, validate
+from quadrag.errors import QuadragError, one_line, parse_yaml, read_text
+from quadrag.parts import Record, validate
 
 KEY = "quadrag"  # in a card's header, which is no key of the Hub's
 RENDERED = "# Rendered by make cards.\n"  # what a card's header begins with by hand ends here
 
 
-class _OfConfigs(Frozen):
+class _OfConfigs(Record):
     configs: tuple[str, ...]  # patterns of names
 
     def holds_for(self, config: str) -> bool:
@@ -50,7 +50,7 @@ class Headline(_OfConfigs):
     unit: Literal["percent", "ratio"]  # in which the paper prints it
 
 
-class CardFacts(Frozen):
+class CardFacts(Record):
     language: tuple[str, ...]
     asks: Mapping[str, str] = {}  # by patterns of configs, of which the first that fits counts: what is asked
     rows: tuple[Rows, ...] = ()
@@ -77,9 +77,9 @@ def card_facts(benchmark: str) -> CardFacts:
 def parse_facts(card: str, where: object) -> CardFacts:
     written = card.partition(RENDERED)[0].split("---\n")[1] if card.startswith("---\n") else "{}"
     header = parse_yaml(written, where, "the header of a card")
-    facts = header.get(KEY, {}) if isinstance(header, dict) else None
-    if not isinstance(facts, dict):
-        raise QuadragError(f"the header of {where} is no mapping, or its key {KEY}; expected the fields of `CardFacts`")
-    language = header.get("language") or ()
-    languages = [language] if isinstance(language, str) else language
-    return validate(CardFacts, {**facts, "language": languages}, f"the header of {where}")
+    try:
+        language = header.get("language") or ()
+        facts = {**header.get(KEY, {}), "language": [language] if isinstance(language, str) else language}
+    except (AttributeError, TypeError) as error:
+        raise QuadragError(f"facts of {where} cannot be used ({one_line(error)}); expected a mapping") from None
+    return validate(CardFacts, facts, f"facts of {where}")

@@ -7,17 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quadrag.benchmark import known, load
+from quadrag import catalogue
+from quadrag.benchmark import load
+from quadrag.catalogue import load_scorer
 from quadrag.chat.client import Completer
 from quadrag.errors import QuadragError, pick
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive
-from quadrag.parts import Conditions
 from quadrag.printing import Progress
 from quadrag.results.certificates import read_signature
 from quadrag.results.run import PROFILES
-from quadrag.scoring.drive import Judge, Messages, load_scorer
+from quadrag.scoring.drive import Judge, Messages
 from quadrag.sheet import read_sheet
+from quadrag.spec import RunSpec
 from quadrag.stats import NOT_APPLICABLE
 
 from .labels import Graded, Item, LabelSet, find_graded, list_lines
@@ -108,9 +110,9 @@ def check_askable(labels: LabelSet) -> None:
 
 def find_benchmark(graded: Graded) -> tuple[str, str]:
     """Return a benchmark, and a config of it, whose runs ask a judge for the value."""
-    for name in known():
+    for name in catalogue.benchmarks():
         for config in load(name).configs:
-            for use in load(name).metrics(config, Conditions("", top_k=1)):
+            for use in load(name).metrics(RunSpec(benchmark=name, config=config)):
                 if use.module == graded.metric and graded.key in use.keys:
                     return name, config
     raise QuadragError(f"no benchmark here asks a judge for {graded.name}; give a file of its verdicts as --judge")

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, parse_yaml
+from quadrag.errors import QuadragError, read_yaml
 from quadrag.reporting.names import NOTHING, interval_cell, write_number
 from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.table import Cell, Row, Table
@@ -39,7 +39,7 @@ class Classes:
 def find_classes(benchmark: str, config: str) -> Classes:
     """Find the classes of the errors of a config; QuadragError where the paper has none."""
     path = catalogue.plugin_folder(benchmark) / "errors.yaml"
-    record = parse_yaml(path.read_bytes(), path, "classes of errors") if path.is_file() else {"tables": {}}
+    record = read_yaml(path, "classes of errors") if path.is_file() else {"tables": {}}
     name = next((name for name in record["tables"] if config.startswith(name)), None)
     if name is None:
         known = ", ".join(record["tables"]) or "a benchmark whose paper does"
