@@ -72,9 +72,9 @@ def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
     from quadrag.judges.classes import find_classes, tabulate_classes
     from quadrag.judges.labelled import list_wrong, take_back
     from quadrag.provenance import Provenance
-    from quadrag.reporting.names import title_of
     from quadrag.reporting.notes import note_validity
     from quadrag.reporting.questions import find_metric
+    from quadrag.reporting.table import title_of
 
     result, record = reader.result, reader.result.record
     classes = find_classes(record.benchmark, record.config)

@@ -14,8 +14,7 @@ import numpy as np
 
 from quadrag import __version__
 from quadrag.records import write_text
-from quadrag.reporting.names import ALIKE, FEW, NOTHING, write_number
-from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.table import ALIKE, FEW, NOTHING, Cell, Row, Table, write_number
 from quadrag.results.certificates import FORM, Certificate, round_two
 from quadrag.results.note import Note
 from quadrag.stats import wilson

@@ -11,9 +11,8 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, read_yaml
-from quadrag.reporting.names import NOTHING, interval_cell, write_number
 from quadrag.reporting.notes import INTERVALS
-from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.table import NOTHING, Cell, Row, Table, interval_cell, write_number
 from quadrag.stats import Item, summarise_all
 from quadrag.stats.agreement import Estimate, ppi_mean, stratified_mean
 
