@@ -188,7 +188,6 @@ class JudgedScorer(LanguageScorer):
         raise NotImplementedError
 
     def ask(self, item: Item, profile: str) -> Generator[list[Request], list[Any], float | str]:
-        """Ask the judge about an item that has an answer; return the verdict, or the reason why there is none."""
         if item["prediction"] is None:
             return str(item["state"])
         shown = {"question": item["question"], "answer": item["prediction"]}

@@ -208,7 +208,6 @@ class Scorer:
         }
 
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
-        """Return the items of n predictions and references as `columns` reads them, and of the other columns."""
         if self.judges and "questions" in self.COLUMNS and columns.get("questions") is None:
             raise ValueError(
                 "questions is None, and the judge is to see them; pass questions=[...], one per prediction"
@@ -237,7 +236,6 @@ class Scorer:
         replies: list[Any] = [None] * len(marks)  # None begins a generator
         while marks:
             batch: dict[tuple[int, str], Request] = {}
-            places: dict[tuple[int, str], int] = {}
             waiting, asked = [], []
             for (at, profile, mark), heard in zip(marks, replies, strict=True):
                 try:
@@ -246,13 +244,11 @@ class Scorer:
                     rows[at][profile] = done.value
                     continue
                 keys = [(at, repr(request)) for request in requests]
-                for key, request in zip(keys, requests, strict=True):
-                    places.setdefault(key, len(batch))
-                    batch.setdefault(key, {**request, "item": at})
+                batch |= {key: {**request, "item": at} for key, request in zip(keys, requests, strict=True)}
                 waiting.append((at, profile, mark))
                 asked.append(keys)
-            said = (yield [*batch.values()]) if batch else []
-            marks, replies = waiting, [[said[places[key]] for key in keys] for keys in asked]
+            said = dict(zip(batch, (yield [*batch.values()]) if batch else [], strict=True))
+            marks, replies = waiting, [[said[key] for key in keys] for keys in asked]
         return rows
 
     def hear(self, reply: Any, profile: str) -> tuple[str | None, str]:
