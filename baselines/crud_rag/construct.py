@@ -17,7 +17,11 @@ from quadrag.construct.recipe import (
     Item,
     Order,
     Recipe,
+    Rejected,
+    Row,
+    Step,
     Value,
+    Work,
     ask,
     find_verbatim,
     is_grounded,
@@ -26,7 +30,6 @@ from quadrag.construct.recipe import (
     stands_in,
     text_of,
 )
-from quadrag.construct.steps import Rejected, Row, Step, Work
 from quadrag.errors import parse_json
 from quadrag.records import write_text
 from quadrag.systems.extractive import sentences
@@ -45,7 +48,7 @@ def _steps(order: Order) -> Sequence[Step]:
     return [
         Step("tasks", lambda rows: _deal(rows, order), together=True),
         Step("related", lambda row: _related(row, corpus)),
-        Step("made", lambda row: TASKS[row["task"]].make(row), requests=6),
+        Step("made", lambda row: TASKS[row["task"]].make(row)),
         Step("held", _validate),
         reject_repeats(lambda row: row.get("question") or row.get("event") or row["sentence"], "asked before"),
     ]

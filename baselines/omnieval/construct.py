@@ -19,17 +19,21 @@ from quadrag.construct.recipe import (
     Item,
     Order,
     Recipe,
+    Rejected,
+    Row,
+    Step,
     Value,
+    Work,
     ask,
     find_verbatim,
     language_of,
     load_prompts,
+    reject,
     rejection_reason,
     stands_in,
     text_of,
     texts_of,
 )
-from quadrag.construct.steps import Rejected, Row, Step, Work, reject
 from quadrag.errors import QuadragError, parse_json, parse_yaml
 from quadrag.records import dumps, read_jsonl, write_jsonl, write_text
 
@@ -82,17 +86,17 @@ def _steps(order: Order) -> Sequence[Step]:
     names: list[str] = _read_topics(order.topics) if order.topics else []
     laying_out = [
         Step("tree-shown", lambda rows: _show_some(rows, order), together=True),
-        Step("tree", lambda row: _lay_out(row, names), requests=2, once=True),
+        Step("tree", lambda row: _lay_out(row, names)),
     ]
     return [
         *([] if order.topics else laying_out),
-        Step("classify", lambda row: _classify(row, names), requests=2),
+        Step("classify", lambda row: _classify(row, names)),
         Step("prune", _prune, together=True),
-        Step("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
+        Step("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS]),
         Step("related", lambda row: _related(row, corpus)),
-        Step("generate", _generate, requests=2, makes=MOST),
+        Step("generate", _generate),
         Step("held", _validate),
-        Step("inspect", _inspect, requests=2),
+        Step("inspect", _inspect),
         Step("held-again", _validate),
         reject_repeats(lambda row: str(row["made"][0]["question"])),
         Step("balance", lambda rows: _balance(rows, order), together=True),

@@ -30,8 +30,6 @@ _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 @dataclass(slots=True)
 class Verdicts:
-    """What a judge said."""
-
     judge: str
     grades: dict[str, str | None] = field(default_factory=dict)  # by id, the judge's own alone; None: not readable
     reasons: dict[str, str] = field(default_factory=dict)  # why there is none, by id
@@ -52,11 +50,6 @@ def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
 
 
 # Without a model.
-
-
-def list_judges(labels: LabelSet) -> list[str]:
-    """List the judges that a set needs no model for: those recorded with it."""
-    return [f"{RECORDED}{name}" for name in labels.recorded]
 
 
 def find_verdicts(labels: LabelSet, spec: str) -> Verdicts | None:
@@ -118,11 +111,11 @@ def find_benchmark(graded: Graded) -> tuple[str, str]:
 
 def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
     """Ask a judge for a verdict on every item that no rule of the metric decides."""
-    said: list[str] = []
+    texts: list[str] = []
 
     def ask(batch: list[Messages]) -> list[Any]:
         replies = list(judge(batch))
-        said.extend(reply for reply in replies if isinstance(reply, str))
+        texts.extend(reply for reply in replies if isinstance(reply, str))
         return replies
 
     with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:
@@ -132,7 +125,7 @@ def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
     verdicts.usage = {name: value for name, value in judge.spent.items() if name != "oldest"}
     if "unparsable" in verdicts.reasons.values():
         single = find_graded(f"{labels.graded.metric}.{labels.graded.key}")
-        verdicts.unread = next((reply for reply in said if read_replies(single, [reply]) == [None]), "")
+        verdicts.unread = next((text for text in texts if read_replies(single, [text]) == [None]), "")
     return verdicts
 
 
@@ -149,25 +142,25 @@ def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:
 
     Both answers of a pair are judged, each by itself.
     """
-    graded, items = labels.graded, labels.items
-    shown = [(item, answer) for item in items for answer in (item.answer, item.other) if answer is not None]
-    kind = load_scorer(graded.metric)
-    language = "zh" if any(_CHINESE.search(item.question) for item in items) else "en"
-    options = {"language": language} if "language" in inspect.signature(kind).parameters else {}
+    graded = labels.graded
+    answers = [(item, text) for item in labels.items for text in (item.answer, item.other) if text is not None]
+    scorer_class = load_scorer(graded.metric)
+    language = "zh" if any(_CHINESE.search(item.question) for item in labels.items) else "en"
+    options = {"language": language} if "language" in inspect.signature(scorer_class).parameters else {}
     config = graded.key if graded.key in metric_record(graded.metric).configs else None
-    scorer = kind(profiles=(PROFILE,), judges=1, config=config, **options)
+    scorer = scorer_class(profiles=(PROFILE,), judges=1, config=config, **options)
     columns = {
-        "questions": [item.question for item, _ in shown],
-        "contexts": [list(item.passages) for item, _ in shown],
+        "questions": [item.question for item, _ in answers],
+        "contexts": [list(item.passages) for item, _ in answers],
     }
     cases = scorer.items(
-        **kind.columns([answer for _, answer in shown], [_shape(graded, item) for item, _ in shown]),
-        **{name: values for name, values in columns.items() if name in kind.COLUMNS},
+        **scorer_class.columns([text for _, text in answers], [_references_of(item, graded) for item, _ in answers]),
+        **{name: values for name, values in columns.items() if name in scorer_class.COLUMNS},
     )
     rows = (row[PROFILE] for row in drive(scorer, cases, [judge]))
     verdicts = Verdicts(model, prompts=[read_signature(scorer.sign(PROFILE, [model]))["prompt"]])
-    for item in items:
-        row = next(rows) if item.other is None else _better(graded.key, next(rows), next(rows))
+    for item in labels.items:
+        row = next(rows) if item.other is None else _compare_pair(graded.key, next(rows), next(rows))
         reason = row["reasons"].get(graded.key, "")
         value = None if reason else row[graded.key]
         grade = next((grade for grade, worth in graded.grades.items() if worth == value), None)
@@ -178,15 +171,14 @@ def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:
     return verdicts
 
 
-def _shape(graded: Graded, item: Item) -> Any:
-    """Return accepted answers as the metric takes them."""
+def _references_of(item: Item, graded: Graded) -> Any:
     golds = list(item.golds)
     if not golds and graded.record.by_passages:
         return [_NO_GOLD]
     return [golds] if metric_record(graded.metric).parts else golds
 
 
-def _better(key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+def _compare_pair(key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     reasons = {**first["reasons"], **second["reasons"]}
     sign = None if key in reasons else float((second[key] > first[key]) - (second[key] < first[key]))
     return {key: sign, "reasons": reasons}

@@ -14,7 +14,7 @@ import numpy as np
 
 from quadrag import __version__
 from quadrag.records import write_text
-from quadrag.reporting.names import ALIKE, FEW, NOTHING, write_number
+from quadrag.reporting.names import ALIKE, FEW, NOTHING, format_value
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.certificates import FORM, Certificate, round_two
 from quadrag.results.note import Note
@@ -35,11 +35,11 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
     judged = list_judged(labels, verdicts)
     ruled = [item for item in labels.items if item.id in verdicts.by_rule]
     lacking = {item.id for item in labels.items} - {item.id for item in (*judged, *ruled)}
-    said = [str(verdicts.grades[item.id]) for item in judged]
-    table = count_pairs([item.label for item in judged], said, classes)
+    grades = [str(verdicts.grades[item.id]) for item in judged]
+    table = count_pairs([item.label for item in judged], grades, classes)
     ceiling = measure_ceiling(labels)
     figures: dict[str, Any] = {
-        **_agree(judged, said, classes),
+        **_agree(judged, grades, classes),
         "groups": len({item.group for item in judged}),
         "unreadable": Counter(verdicts.reasons.get(name, "unreadable") for name in lacking),
         "classes": classes,
@@ -49,14 +49,22 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
         "usage": dict(verdicts.usage),
     }
     if ruled:
-        both = [*said, *(verdicts.by_rule[item.id] for item in ruled)]
-        figures["pipeline"] = {**_agree([*judged, *ruled], both, classes), "by_rule": len(ruled)}
-    about: dict[str, Any] = {"name": labels.name, "graded": graded.name, "source": labels.source}
-    about |= {"sha256": labels.files, "n": len(labels.items), "notes": labels.notes}
-    about, figures = json.loads(json.dumps([about, figures]))  # as the file has them
-    judge, prompts = verdicts.judge, list(verdicts.prompts)
+        all_grades = [*grades, *(verdicts.by_rule[item.id] for item in ruled)]
+        figures["pipeline"] = {**_agree([*judged, *ruled], all_grades, classes), "by_rule": len(ruled)}
+    known_set: dict[str, Any] = {"name": labels.name, "graded": graded.name, "source": labels.source}
+    known_set |= {"sha256": labels.files, "n": len(labels.items), "notes": labels.notes}
+    known_set, figures = json.loads(json.dumps([known_set, figures]))  # as the file has them
     return Certificate(
-        FORM, __version__, about, graded.metric, graded.key, judge, verdicts.service, prompts, PROFILE, figures
+        form=FORM,
+        quadrag=__version__,
+        labels=known_set,
+        metric=graded.metric,
+        key=graded.key,
+        judge=verdicts.judge,
+        service=verdicts.service,
+        prompts=list(verdicts.prompts),
+        profile=PROFILE,
+        figures=figures,
     )
 
 
@@ -67,14 +75,14 @@ def find_few(items: Sequence[Item]) -> str:
     return few if groups < FEW else ""
 
 
-def _agree(items: Sequence[Item], said: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
+def _agree(items: Sequence[Item], grades: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:
     labels = [item.label for item in items]
-    table = count_pairs(labels, said, classes)
+    table = count_pairs(labels, grades, classes)
     n, accuracy, kappa, ac1 = agreement(table)
     intervals: Sequence[Any] = (None, None, None)
     if not find_few(items):
         groups = [item.group for item in items]
-        intervals = agreement_intervals(labels, said, groups, classes)
+        intervals = agreement_intervals(labels, grades, groups, classes)
         if len({*groups}) == n:
             intervals = (wilson(int(np.trace(table)), n), *intervals[1:])
     values = {"n": n, "agreement": accuracy, "kappa": kappa, "ac1": ac1}
@@ -92,7 +100,6 @@ def measure_ceiling(labels: LabelSet) -> Agreement | None:
 
 
 def write_certificate(certificate: Certificate, path: Path) -> None:
-    """Write the file of a certificate."""
     write_text(path, json.dumps(certificate.row, ensure_ascii=False, indent=1) + "\n")
 
 
@@ -100,7 +107,6 @@ def write_certificate(certificate: Certificate, path: Path) -> None:
 
 
 def describe_labels(labels: LabelSet) -> str:
-    """Say in a line what the labels are."""
     counts = (f"{name} {sum(item.label == name for item in labels.items)}" for name in labels.graded.grades)
     return f"{labels.name}: {len(labels.items)} labels ({', '.join(counts)})"
 
@@ -136,7 +142,7 @@ def _compare(judges: Sequence[Certificate]) -> Table:
 
 def _cells(figures: Mapping[str, Any], mark: str = "") -> list[Cell]:
     cells = []
-    for name, write in (("agreement", _percent), ("kappa", round_two), ("ac1", round_two)):
+    for name, write in (("agreement", format_value), ("kappa", round_two), ("ac1", round_two)):
         value, between = figures[name], figures.get(f"{name}_interval")
         low, high = between or (0, 0)
         # An interval without width would look like certainty.
@@ -145,17 +151,12 @@ def _cells(figures: Mapping[str, Any], mark: str = "") -> list[Cell]:
     return [*cells, Cell(str(figures["n"]))]
 
 
-def _percent(value: float) -> str:
-    return write_number(100 * value, 1)
-
-
 def _classes(judge: Certificate) -> Table:
     """Make the table of the classes that people gave: in percent how a judge finds each, and what it says of them."""
     figures = judge.figures
     lines = []
     for (label, figure), counts in zip(figures["by_class"].items(), figures["confusion"], strict=True):
-        shares = (figure[kind] for kind in ("precision", "recall", "f1"))
-        cells = [NOTHING if share is None else _percent(share) for share in shares]
-        lines.append(Row(label, [*map(Cell, [*cells, *map(str, counts), str(figure["labels"])])]))
+        shares = [format_value(figure[kind]) for kind in ("precision", "recall", "f1")]
+        lines.append(Row(label, [*map(Cell, [*shares, *map(str, counts), str(figure["labels"])])]))
     columns = ["precision", "recall", "F1", *(f"judge {label}" for label in figures["classes"]), "n"]
     return Table(f"By class, {judge.judge}", "people say", columns, lines, ["Percent, and counts."])

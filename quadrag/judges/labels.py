@@ -1,18 +1,28 @@
-"""What people said of answers: what they are asked, an item, a set of items, and how a sheet is read into one."""
+"""Label sets: what people said of answers, in a sheet of the user's own or in files that others published.
 
-import json
+Known sets are fetched at pinned commits and verified, or found in a folder. Which there are, and what their files mean,
+is said beside a benchmark's record: ``label_sets.py`` has `LABEL_SETS`, a `KnownSet` by name, and ``label_sets.csv`` a
+line for each file.
+"""
+
+import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import multimode
+from typing import NamedTuple
 
 from quadrag import catalogue
+from quadrag.data.files import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError, parse_json, unknown_name
 from quadrag.metric_record import KeyRecord, metric_record
-from quadrag.sheet import Line, Sheet, read_sheet, write_sheet
+from quadrag.paths import cache_dir
+from quadrag.sheet import Line, Sheet, read_sheet
 
+Files = Mapping[str, Path]  # by name
+_HOST = "https://raw.githubusercontent.com"
 _PERSON = re.compile(r"annotator\d+")
 _PARTED = re.compile(r'[\[\]",;，；、|]')
 _SHOWN = 40  # characters of a text in a message
@@ -37,12 +47,10 @@ class Graded:
     several: bool = False  # whether an answer may have several of them at once
 
     def ask(self, language: str) -> str:
-        """Return what people are asked, in a language."""
         return metric_record(self.metric).prose(self.asks)[language] if self.metric else self.asks
 
     @property
     def record(self) -> KeyRecord:
-        """What the metric says of the value."""
         return metric_record(self.metric).key(self.key)
 
     @property
@@ -58,15 +66,16 @@ class Graded:
         Of several grades they are in their own order, with ``;`` between.
         """
         if self.several:
-            said = {re.sub(r"[\s-]+", "_", part.strip().casefold()) for part in _PARTED.split(text) if part.strip()}
-            known = [name for name in self.grades if name in said]
-            return ";".join(known) if known and len(known) == len(said) else None
+            named = {re.sub(r"[\s-]+", "_", part.strip().casefold()) for part in _PARTED.split(text) if part.strip()}
+            known = [name for name in self.grades if name in named]
+            return ";".join(known) if known and len(known) == len(named) else None
         word = text.strip().casefold()
         return next((name for name in self.grades if word in (name.casefold(), *_SPELLED.get(name, "").split())), None)
 
 
 @cache
-def _list_graded() -> dict[str, Graded]:
+def list_graded() -> Mapping[str, Graded]:
+    """Return all that people may grade, by what rows of items call it, ``METRIC.KEY``."""
     graded = {}
     for module in catalogue.metrics():
         records = {key: record for key, record in metric_record(module).keys.items() if record.grades}
@@ -77,24 +86,16 @@ def _list_graded() -> dict[str, Graded]:
     return graded
 
 
-def find_graded(name: str) -> Graded:
-    """Find what the name of a metric, or ``METRIC.KEY``, stands for; QuadragError where nobody grades it."""
-    graded = next((each for full, each in _list_graded().items() if name in (full, each.name)), None)
-    if graded is None:
-        raise unknown_name("graded value", name, [each.name for each in _list_graded().values()])
-    return graded
+def find_graded(name: str | None = None) -> Graded:
+    """Find what the name of a metric, or ``METRIC.KEY``, stands for; when None, what a user's own labels are of."""
+    for full, graded in list_graded().items():
+        is_meant = graded.record.usual if name is None else name in (full, graded.name)
+        if is_meant:
+            return graded
+    raise unknown_name("graded value, --metric", name or "", [graded.name for graded in list_graded().values()])
 
 
-def find_usual() -> Graded:
-    """Return what a user's own labels are of where nobody says; QuadragError where no metric says that it is."""
-    if (usual := next((graded for graded in _list_graded().values() if graded.record.usual), None)) is None:
-        raise QuadragError("no graded value is the usual one; say with --metric what the labels are of")
-    return usual
-
-
-def graded_keys() -> list[str]:
-    """Return all graded values as rows of items name them, ``METRIC.KEY``."""
-    return [*_list_graded()]
+# Items.
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +134,38 @@ class LabelSet:
         return any(item.other is not None for item in self.items)
 
 
+def open_labels(name: str, metric: str | None = None, data_dir: str | Path | None = None) -> LabelSet:
+    """Open a label set by its name, or read a file of the user's own.
+
+    `metric`: what is graded; the set's own, and of a file the usual value, when None.
+    `data_dir`: a folder with the files of a known set; they are fetched when None.
+    """
+    known = next((known for known in _known_sets() if known.casefold() == name.casefold()), None)
+    if Path(name).is_file():
+        labels = read_labels(Path(name), find_graded(metric))
+    elif known is None:
+        raise unknown_name("label set, or CSV file with id and label,", name, _known_sets())
+    else:
+        labels = _open_known(known, metric, data_dir)
+    check_classes(labels.items, name, labels.graded)
+    return labels
+
+
+def check_classes(items: Sequence[Item], where: str, graded: Graded) -> None:
+    """Refuse labels of which all are in one class, where nothing can be said of agreement, or one is in none."""
+    classes = {item.label for item in items}
+    if len(classes) < 2 or classes - graded.grades.keys():
+        labels = " or ".join(sorted(classes)) or "none"
+        raise QuadragError(f"{where}: all labels are {labels}; expected several of {graded.spelled}")
+
+
+# Sheets.
+
+
 def read_labels(path: Path, graded: Graded) -> LabelSet:
     """Read a sheet: `id` and `label`, and where there are any `question`, `answer`, `gold`, `passages`, `group`.
 
-    Columns `annotator1` and so on hold what each of several people said. Whatever is wrong is a QuadragError with the
-    place.
+    Columns `annotator1` and so on hold what each of several people said.
     """
     sheet = read_sheet(path, "id", "label")
     people = [name for name in sheet.columns if _PERSON.fullmatch(name)]
@@ -167,25 +195,6 @@ def read_grade(line: Line, column: str, graded: Graded) -> str:
     if (grade := graded.read(text)) is None:
         raise QuadragError(f"{line.place} has {column} {text!r:.80}; expected {graded.spelled}, as {graded.name} has")
     return grade
-
-
-def write_items(labels: LabelSet, path: Path) -> None:
-    """Write the items as a sheet that a judge elsewhere can read, and that `read_labels` reads."""
-    rows = [["id", "question", "answer", "other", "gold", "passages", "group", "label"]]
-    for item in labels.items:
-        golds, passages = (
-            json.dumps(texts, ensure_ascii=False) if texts else "" for texts in (item.golds, item.passages)
-        )
-        rows.append([item.id, item.question, item.answer, item.other or "", golds, passages, item.group, item.label])
-    write_sheet(path, rows)
-
-
-def check_classes(items: Sequence[Item], where: str, graded: Graded) -> None:
-    """Refuse labels of which all are in one class, where nothing can be said of agreement, or one is in none."""
-    there = {item.label for item in items}
-    if len(there) < 2 or there - graded.grades.keys():
-        labels = " or ".join(sorted(there)) or "none"
-        raise QuadragError(f"{where}: all labels are {labels}; expected several of {graded.spelled}")
 
 
 def read_texts(cell: str) -> tuple[str, ...]:
@@ -222,3 +231,87 @@ def list_lines(sheet: Sheet, shown: Mapping[str, Mapping[str, str]] | None = Non
                 )
         lines[name] = line
     return lines
+
+
+# Known sets.
+
+
+class KnownSet(NamedTuple):
+    """A label set that others published: what people graded (the first by default), what reads its files, a note on it.
+
+    Rows that nobody labelled, or that their authors call improper, are not read.
+    """
+
+    graded: tuple[str | Graded, ...]
+    read: Callable[[LabelSet, Files], Iterator[Item]]
+    note: str = ""
+
+    @property
+    def by_name(self) -> dict[str, Graded]:
+        """What people graded, by what `--metric` calls it."""
+        graded = [find_graded(each) if isinstance(each, str) else each for each in self.graded]
+        return {each.name: each for each in graded}
+
+
+@cache
+def _known_sets() -> Mapping[str, tuple[KnownSet, Mapping[RemoteFile, Mapping[str, str]]]]:
+    """Return the known sets of all benchmarks by name, with their files and what is known of each."""
+    sets = {}
+    for benchmark in catalogue.benchmarks():
+        module = catalogue.module_beside(benchmark, "label_sets")
+        path = catalogue.plugin_folder(benchmark) / "label_sets.csv"
+        for name, known in module.LABEL_SETS.items() if module else ():
+            files = {}
+            with path.open(encoding="utf-8", newline="") as rows:
+                for row in csv.DictReader(rows):
+                    url = f"{_HOST}/{row['repository']}/{row['commit']}/{row['path']}"
+                    own, size = row["path"].rpartition("/")[2], int(row["bytes"])
+                    if row["set"] == name.casefold():
+                        files[RemoteFile(own, url, size, row["sha256"], row["git_blob_sha1"])] = row
+            sets[name] = known, files
+    return sets
+
+
+def list_sets() -> Iterator[str]:
+    """Yield a line for every known set: what it grades, where it comes from, its licence."""
+    width = max(map(len, _known_sets()), default=0)
+    yield f"{'LABELS':{width}}  what is graded; source, licence"
+    for name, (known, sources) in _known_sets().items():
+        row = next(iter(sources.values()))
+        yield f"{name:{width}}  {', '.join(known.by_name)}; {row['repository']}, {row['licence']}"
+
+
+def _open_known(name: str, metric: str | None, data_dir: str | Path | None) -> LabelSet:
+    known, sources = _known_sets()[name]
+    by_name = known.by_name
+    graded = next(iter(by_name.values())) if metric is None else by_name.get(metric)
+    graded = graded or by_name.get(find_graded(metric).name)
+    if graded is None:
+        raise QuadragError(f"{name} has no labels for {metric}; expected --metric {' or '.join(by_name)}")
+    root = Path(data_dir).expanduser() if data_dir else fetch([*sources], cache_dir() / "labels" / name.casefold())
+    files = _locate(sources, root)
+    if not files:
+        expected = ", ".join(source.name for source in sources)
+        raise QuadragError(f"{root} has no file of {name}; expected {expected}, or leave out --data-dir to fetch them")
+    unaltered = all(each.name in files and fault(files[each.name], each) is None for each in sources)
+    row = next(iter(sources.values()))
+    source = f"{row['repository']} at {row['commit'][:8]}, {row['licence']}"
+    source += f" ({'' if unaltered else 'not all '}the authors' own files)"
+    notes = [known.note] if known.note else []
+    labels = LabelSet(name, graded, [], {path.name: sha256(path) for path in files.values()}, source, notes)
+    try:
+        labels.items = list(known.read(labels, files))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        where = ", ".join(map(str, files.values()))
+        raise QuadragError(f"{where}: not in the form of {name} ({error!r}); expected its authors' files") from None
+    return labels
+
+
+def _locate(sources: Mapping[RemoteFile, Mapping[str, str]], root: Path) -> Files:
+    """Find the files of a set in a folder or below it, by their names or by their last folder's and theirs."""
+    files = {}
+    for source in sources:
+        names = (source.name, "_".join(source.url.split("/")[-2:]))
+        if places := [path for each in names for path in sorted(root.rglob(each)) if path.is_file()]:
+            files[source.name] = places[0]
+    return files

@@ -38,8 +38,6 @@ class Lesson(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a judge is trained."""
-
     rank: int = 8  # of the adapter
     rate: float = 2e-4  # of learning
     passes: int = 3  # over the lessons
@@ -129,7 +127,6 @@ def make_lessons(labels: LabelSet, items: Sequence[Item]) -> list[Lesson]:
 
 
 def _list_requests(labels: LabelSet) -> list[Any]:
-    """List what a judge would be asked of items; nothing of those that a rule decides."""
     requests: list[Any] = []
 
     def record(batch: list[Any]) -> list[Any]:

@@ -18,9 +18,19 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from quadrag.construct.documents import Corpus
-from quadrag.construct.recipe import Item, Order, Recipe, load_prompts, rejection_reason, stands_in
+from quadrag.construct.recipe import (
+    Item,
+    Order,
+    Recipe,
+    Rejected,
+    Row,
+    Step,
+    load_prompts,
+    reject,
+    rejection_reason,
+    stands_in,
+)
 from quadrag.construct.recipe import Value as FieldValue
-from quadrag.construct.steps import Rejected, Row, Step, reject
 from quadrag.errors import QuadragError, parse_json
 from quadrag.records import Passage, dumps, scratch
 from quadrag.systems.extractive import best_sentence

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, StringConstraints, model_validator
 
-from quadrag.construct.steps import Rejected
+from quadrag.construct.recipe import Rejected
 from quadrag.errors import QuadragError, parse_yaml, unknown_name
 from quadrag.parts import Count, Part, Text, validate
 from quadrag.records import read_jsonl

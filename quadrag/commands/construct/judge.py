@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.chat.ledger import Ledger
     from quadrag.judges.certificate import describe_labels, tabulate
-    from quadrag.judges.known import open_labels
+    from quadrag.judges.labels import open_labels
     from quadrag.judges.training import CERTIFICATE, Settings, make_judge
     from quadrag.reporting.text import print_tables
 

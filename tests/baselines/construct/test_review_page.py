@@ -45,8 +45,8 @@ ITEMS = [Judged(name, f"What is {name}?{EVIL}", "gold", f"=It is {name}.{EVIL}",
 def sheet(tmp_path: Path) -> Path:
     """A sheet of hostile texts to label."""
     path = tmp_path / "sheet.csv"
-    rows = [[item.id, item.question, "", item.gold, item.answer, "", "1"] for item in ITEMS]
-    write_sheet(path, [["id", "question", "passages", "gold", "answer", "label", "probability"], *rows])
+    rows = [[item.id, item.question, "", item.gold, item.answer, ""] for item in ITEMS]
+    write_sheet(path, [["id", "question", "passages", "gold", "answer", "label"], *rows])
     return path
 
 
