@@ -96,7 +96,6 @@ def _read_objects(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _bare(cell: str) -> str:
-    """Return a cell without the apostrophe that keeps a spreadsheet from carrying it out."""
     return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell, 1) else cell
 
 

@@ -188,7 +188,6 @@ def _describe(order: Order) -> dict[str, Any]:
 
 
 def _claim(out: Path, claim: Mapping[str, Any]) -> None:
-    """Take a folder for a dataset; QuadragError where it holds another one, or something else."""
     if (out / OWN_RECORD).is_file():
         before = read_record(out)
         if other := [name for name in claim if before.get(name) != claim[name]]:
@@ -230,7 +229,6 @@ def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str)
 
 
 def tabulate_made(record: Mapping[str, Any]) -> list[Table]:
-    """Make the tables of what each step kept, and dropped for which reasons, and of how many questions were made."""
     lines, notes = [], []
     for stage in record["steps"]:
         counts = stage["rows"], stage["kept"], sum(stage["dropped"].values())

@@ -194,7 +194,6 @@ _AMOUNT = re.compile(r"\s*(?:[万亿千百]|元|美元|人|%|％)")
 
 
 def find_personal(text: str, language: str) -> list[str]:
-    """Return the kinds of personal data in a text, in any width of characters."""
     plain = text.translate(_NARROW)
     has = {
         "bank card": any(_is_card(match.group()) for match in _CARD.finditer(plain)),

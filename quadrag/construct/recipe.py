@@ -69,8 +69,6 @@ def reject(row: Row, reason: object) -> Row:
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be made of what."""
-
     recipe: str  # a benchmark's name
     documents: Path  # folder of one's own documents
     out: Path  # folder of the dataset
@@ -129,7 +127,6 @@ class Recipe:
 
 
 def load(name: str) -> Recipe:
-    """Return the recipe of a benchmark, which lies beside its record; QuadragError where it has none."""
     catalogue.benchmark_name(name)
     module = catalogue.module_beside(name, "construct")
     if module is None:

@@ -36,8 +36,6 @@ _NAME = re.compile(r"\w[\w-]{0,39}")
 
 
 class Grade(NamedTuple):
-    """What an annotator said of an item."""
-
     grade: int
     correction: Mapping[str, Value]  # the fields that it changes
     fault: str = ""  # why it does not hold
@@ -61,7 +59,6 @@ class Outcome(NamedTuple):
 
 
 def load(dataset: Path) -> tuple[Recipe, dict[str, Item]]:
-    """Return the recipe of a dataset, and its items by id."""
     recipe = load_recipe(str(read_record(dataset).get("recipe")))
     try:
         items = {item.id: item for item in recipe.items(dataset)}
@@ -147,7 +144,6 @@ def review_page(
 
 
 def read_grades(path: Path, recipe: Recipe, items: Mapping[str, Item]) -> dict[str, Grade]:
-    """Read the grades of a sheet; of grade 3 with the fields that its texts change."""
     grades = {}
     for place, row in read_sheet(path, "id", "grade").lines:
         grade = row["grade"].strip().removesuffix(".0")
@@ -169,7 +165,6 @@ def _grade(recipe: Recipe, item: Item, grade: int, texts: Mapping[str, str]) -> 
 
 
 def _as_text(value: Value) -> str:
-    """Return a field as one text: of a list an entry a line."""
     return value if isinstance(value, str) else "\n".join(" ".join(entry.split()) for entry in value)
 
 

@@ -41,7 +41,6 @@ class Verdicts:
 
 
 def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
-    """Return the items that a judge has a verdict on; QuadragError where there is none."""
     judged = [item for item in labels.items if verdicts.grades.get(item.id) is not None]
     if not judged:
         ruled = f"; rules decide {len(verdicts.by_rule)} of {len(labels.items)} items" if verdicts.by_rule else ""

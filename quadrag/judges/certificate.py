@@ -30,7 +30,6 @@ _INTERVALS = "95% intervals of questions drawn with replacement, Wilson's of ite
 
 
 def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
-    """Hold a judge's verdicts, of which there must be one, against people's labels."""
     graded, classes = labels.graded, list(labels.graded.grades)
     judged = list_judged(labels, verdicts)
     ruled = [item for item in labels.items if item.id in verdicts.by_rule]
@@ -112,7 +111,6 @@ def describe_labels(labels: LabelSet) -> str:
 
 
 def tabulate(judges: Sequence[Certificate]) -> list[Table]:
-    """Make the tables of judges on one label set: a line for each, and of a judge alone also a line for each class."""
     return [_compare(judges), *(_classes(judge) for judge in judges if len(judges) == 1)]
 
 
@@ -152,7 +150,6 @@ def _cells(figures: Mapping[str, Any], mark: str = "") -> list[Cell]:
 
 
 def _classes(judge: Certificate) -> Table:
-    """Make the table of the classes that people gave: in percent how a judge finds each, and what it says of them."""
     figures = judge.figures
     lines = []
     for (label, figure), counts in zip(figures["by_class"].items(), figures["confusion"], strict=True):

@@ -55,8 +55,6 @@ class Labels(NamedTuple):
 
 
 class Classes(NamedTuple):
-    """The classes into which a paper sorts the errors of a config."""
-
     meanings: Mapping[str, str]  # by name of the class
     where: str  # the table of the paper, and what it prints
 
@@ -85,7 +83,6 @@ def list_wrong(reader: RunReader) -> list[Judged]:
 
 
 def list_judged(reader: RunReader, metric: str | None) -> tuple[Graded, list[Judged]]:
-    """Return what is graded, and the judged answers of a run with what its judge says of each, one of them at least."""
     result = reader.result
     graded_here = [name for row in result.items[:1] for name in row if name in list_graded()]
     if not graded_here or result.record.judge is None:
@@ -149,7 +146,6 @@ def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, langu
 
 
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:
-    """Read a sheet whose labels people filled in; QuadragError for what is not of these items."""
     lines = list_lines(
         read_sheet(path, "id", "label"), {item.id: {"question": item.question, "answer": item.answer} for item in items}
     )
@@ -160,7 +156,6 @@ def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:
 
 
 def label_sheet(path: Path, graded: Graded, language: str = "en") -> Labelling:
-    """Return a page for a sheet that `quadrag label` drew; every label is in the sheet at once."""
 
     def read() -> dict[str, Shown]:
         items = {}
@@ -219,7 +214,6 @@ def tabulate_corrected(name: str, items: Sequence[Judged], labels: Labels, grade
 def tabulate_classes(
     title: str, classes: Classes, answers: Mapping[str, int], items: Sequence[Judged], labels: Mapping[str, str]
 ) -> Table:
-    """Make the table of a run with so many `answers` by split: the shares of wrong answers that have a class."""
     columns: list[list[Cell]] = []
     for split, n in answers.items():
         wrong = [item for item in items if item.split == split]

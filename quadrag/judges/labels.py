@@ -115,8 +115,6 @@ class Item:
 
 @dataclass(slots=True)
 class LabelSet:
-    """Items of one source."""
-
     name: str
     graded: Graded
     items: list[Item]  # in the order of the source
@@ -190,7 +188,6 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
 
 
 def read_grade(line: Line, column: str, graded: Graded) -> str:
-    """Return the grade in a column of a sheet's line; QuadragError where there is none."""
     text = line.row.get(column, "").strip()
     if (grade := graded.read(text)) is None:
         raise QuadragError(f"{line.place} has {column} {text!r:.80}; expected {graded.spelled}, as {graded.name} has")
@@ -255,7 +252,6 @@ class KnownSet(NamedTuple):
 
 @cache
 def _known_sets() -> Mapping[str, tuple[KnownSet, Mapping[RemoteFile, Mapping[str, str]]]]:
-    """Return the known sets of all benchmarks by name, with their files and what is known of each."""
     sets = {}
     for benchmark in catalogue.benchmarks():
         module = catalogue.module_beside(benchmark, "label_sets")
@@ -273,7 +269,6 @@ def _known_sets() -> Mapping[str, tuple[KnownSet, Mapping[RemoteFile, Mapping[st
 
 
 def list_sets() -> Iterator[str]:
-    """Yield a line for every known set: what it grades, where it comes from, its licence."""
     width = max(map(len, _known_sets()), default=0)
     yield f"{'LABELS':{width}}  what is graded; source, licence"
     for name, (known, sources) in _known_sets().items():

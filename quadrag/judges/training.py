@@ -29,8 +29,6 @@ _VERDICT_TOKENS = 32
 
 
 class Lesson(NamedTuple):
-    """What a judge is asked of an item, and what it is to say."""
-
     id: str
     chat: list[dict[str, str]]
     verdict: str

@@ -159,7 +159,6 @@ class Sheet:
 
 
 def ask(template: Template, groups: Sequence[Group]) -> str:
-    """Return a template's question about some groups."""
     if not template.form.two:
         return template.fill(groups[0].shown)
     return template.fill({slot: group.shown[NAME] for slot, group in zip(("first", "second"), groups, strict=True)})
@@ -207,7 +206,6 @@ def begin(order: Order) -> list[Row]:
 
 
 def steps(order: Order) -> Sequence[Step]:
-    """Return the steps; see the module."""
     if not order.corpus:
         raise QuadragError(f"no document can be a page; expected English of {LEAST} to {MOST:,} characters")
     corpus = Corpus(order.corpus)
@@ -280,7 +278,6 @@ def _pages(row: Row, corpus: Corpus, order: Order) -> list[Row]:
 
 
 def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
-    """Write the questions with five pages and with fifty; see `Recipe.write`."""
     if not rows:
         return {}
     documents = {document["id"]: document for document in order.corpus}
@@ -352,7 +349,6 @@ _FIELDS = {"question": "query", "answer": "answer", "other_answers": "alt_ans"}
 
 
 def items(dataset: Path) -> Iterator[Item]:
-    """Yield the questions, each with the pages of tasks 1 and 2."""
     path = dataset / TASK_1_2
     if not path.is_file():
         return
@@ -370,7 +366,6 @@ def _item(line: Row) -> Item:
 
 
 def correct(item: Item, changed: Mapping[str, FieldValue]) -> Row:
-    """Return a line with another wording, or more accepted answers."""
     if "answer" in changed:
         raise Rejected("the answer is computed; mend the table, and make the dataset again")
     line: dict[str, Any] = {**item.line, **{_FIELDS[name]: value for name, value in changed.items()}}
@@ -383,7 +378,6 @@ def correct(item: Item, changed: Mapping[str, FieldValue]) -> Row:
 
 
 def write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -> dict[str, int]:
-    """Write both files with what was passed; see `Recipe.write_passed`."""
     lines = {line["interaction_id"]: line for _, line in passed}
 
     def with_all_pages() -> Iterator[Row]:

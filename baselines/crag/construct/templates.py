@@ -51,12 +51,10 @@ class Kind(Part):
 
     @property
     def all_columns(self) -> Mapping[str, Column]:
-        """The columns, that of the name among them."""
         return {**self.columns, NAME: Column()}
 
 
 def read_table(path: Path, kinds: Mapping[str, Kind]) -> Table:
-    """Read the columns that the kinds name."""
     table: Table = {name: [] for name in kinds}
     met: dict[str, set[str]] = {name: set() for name in kinds}
     for place, cells in _read_rows(path):
@@ -81,7 +79,6 @@ def read_table(path: Path, kinds: Mapping[str, Kind]) -> Table:
 
 
 def _list_columns(kind: Kind) -> list[tuple[str, str, Column]]:
-    """List the columns of a kind as they are called here and in the table."""
     columns = [(NAME, kind.name, Column()), *((name, name, column) for name, column in kind.columns.items())]
     return columns + ([(POPULARITY, kind.popularity, Column(type="number"))] if kind.popularity else [])
 
@@ -154,7 +151,6 @@ def _plain(value: Decimal) -> str:
 
 
 def write_lists(values: Sequence[Value]) -> list[str]:
-    """Return several values as one answer, in their order: with commas, and with a last "and"."""
     texts = [write_forms(value)[0] for value in sorted({*values})]
     return [", ".join(texts), f"{', '.join(texts[:-1])} and {texts[-1]}"]
 
@@ -228,8 +224,6 @@ FORMS: Mapping[tuple[str, str | None], Form] = {
 
 
 class Template(Part):
-    """A question to be filled in."""
-
     type: str
     of: str
     ask: Text
@@ -242,11 +236,9 @@ class Template(Part):
 
     @property
     def form(self) -> Form:
-        """What its type is."""
         return FORMS[self.type, self.compute]
 
     def fill(self, slots: Mapping[str, str]) -> str:
-        """Return the question with its slots filled."""
         return _SLOT.sub(lambda slot: slots[slot[1]], self.ask)
 
 
@@ -275,7 +267,6 @@ class Templates(Part):
 
 
 def read_templates(path: Path) -> Templates:
-    """Read a file of templates."""
     expected = "domain, query_time, kinds and templates"
     try:
         found = parse_yaml(path.read_bytes(), path, expected)
