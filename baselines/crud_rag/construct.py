@@ -82,13 +82,12 @@ def _make_from_document(row: Row) -> Work:
 
 
 def _make_continuation(row: Row) -> Work:
-    beginning, continuing = _halves(row["text"])
+    beginning, continuing = _cut_near_half(row["text"])
     made = yield from ask(_PROMPTS["event"], "zh", {"document": row["text"]})
     return [{**row, "beginning": beginning, "continuing": continuing, **made}]
 
 
-def _halves(text: str) -> tuple[str, str]:
-    """Cut an article at the sentence boundary nearest to its half."""
+def _cut_near_half(text: str) -> tuple[str, str]:
     ends = [end.end() for end in re.finditer(r"[。！？!?；]+[”’」』）]*|\n+", text)]
     ends = [end for end in ends if text[:end].strip() and text[end:].strip()]
     if not ends:
@@ -118,7 +117,7 @@ def _make_from_several(row: Row) -> Work:
 
 
 def _make_hallucination(row: Row) -> Work:
-    beginning, rest = _halves(row["text"])
+    beginning, rest = _cut_near_half(row["text"])
     sentence = sentences(rest)[0]
     error = yield from ask(_PROMPTS["errors"], "zh", {"beginning": beginning, "sentence": sentence})
     if sentence.count(error["from"]) != 1 or error["from"] == error["to"]:
@@ -163,10 +162,9 @@ TASKS = {
 def _validate(row: Row) -> list[Row]:
     documents = _documents_of(row)
     check = _check_question if "question" in row else _check_event
-    if row["task"] != "hallucination":
-        for reason in check(row, documents, "\n".join(documents)):
-            if reason:
-                raise Rejected(reason)
+    reasons = check(row, documents, "\n".join(documents)) if row["task"] != "hallucination" else ()
+    if reason := next(filter(None, reasons), None):
+        raise Rejected(reason)
     return [row]
 
 

@@ -84,12 +84,9 @@ def _read_tree(found: Any) -> list[str]:
 def _steps(order: Order) -> Sequence[Step]:
     corpus = Corpus(order.corpus)
     names: list[str] = _read_topics(order.topics) if order.topics else []
-    laying_out = [
-        Step("tree-shown", lambda rows: _show_some(rows, order), together=True),
-        Step("tree", lambda row: _lay_out(row, names)),
-    ]
+    laying_out = Step("tree", lambda rows: _lay_out(rows, order, names), together=True)
     return [
-        *([] if order.topics else laying_out),
+        *([] if order.topics else [laying_out]),
         Step("classify", lambda row: _classify(row, names)),
         Step("prune", _prune, together=True),
         Step("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS]),
@@ -140,34 +137,23 @@ def _line(row: Row) -> Any:
     return rounds if row["task"] == "conversational_qa" else rounds[0]
 
 
-def _show_some(rows: list[Row], order: Order) -> list[Row]:
+def _lay_out(rows: list[Row], order: Order, names: list[str]) -> Work:
     drawn = order.draw("topics").sample(rows, min(SHOWN, len(rows)))
     shown = "\n".join(f"- {row['title']}：{' '.join(row['text'].split())[:BEGINNING]}" for row in drawn)
-    return [{**row, "shown": shown} if at == 0 else row for at, row in enumerate(rows)]
-
-
-def _lay_out(row: Row, names: list[str]) -> Work:
-    if "shown" in row:
-        names += yield from ask(_PROMPTS["tree"], row["language"], {"documents": row.pop("shown")}, _read_tree)
-    return [row]
+    try:
+        names += yield from ask(_PROMPTS["tree"], rows[0]["language"], {"documents": shown}, _read_tree)
+    except Rejected as reason:
+        return [reject(row, f"no topics: {reason}") for row in rows]
+    return rows
 
 
 def _classify(row: Row, names: Sequence[str]) -> Work:
-    if not names:
-        raise Rejected("no topics were laid out")
     listed = "; ".join(f"{number} {name}" for number, name in enumerate(names, 1))
     slots = {"topics": listed, "document": f"{row['title']}\n{row['text']}"}
-
-    def read(found: Any) -> int:
-        number = found["topic_id"]
-        if type(number) is not int or not 0 <= number <= len(names):
-            raise ValueError(f"topic {number!r}")
-        return number
-
-    number = yield from ask(_PROMPTS["classify"], row["language"], slots, read)
-    if not number:
+    made = yield from ask(_PROMPTS["classify"], row["language"], slots)
+    if not 0 < made["topic_id"] <= len(names):
         raise Rejected("of no topic")
-    return [{**row, "topic": names[number - 1]}]
+    return [{**row, "topic": names[made["topic_id"] - 1]}]
 
 
 def _prune(rows: list[Row]) -> list[Row]:

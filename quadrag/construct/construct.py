@@ -46,7 +46,7 @@ class Generator:
     completer: Completer | None = None
     stopped: str | None = None
 
-    def make(self, work: Callable[[Row], Any], rows: Sequence[Row]) -> list[Row]:
+    def make(self, work: Callable[[Any], Any], rows: Sequence[Any]) -> list[Row]:
         """Do the works of rows side by side; each round of their requests is one batch."""
         works = [_as_work(work, row) for row in rows]
         made: list[list[Row]] = [[] for _ in works]
@@ -82,7 +82,7 @@ def _read(reply: str | Failure) -> str | Rejected:
     return Rejected("reply cut by length" if reply.reason == "truncated" else "no reply")
 
 
-def _as_work(work: Callable[[Row], Any], row: Row) -> Work:
+def _as_work(work: Callable[[Any], Any], row: Any) -> Work:
     made = work(row)
     rows: list[Row] = (yield from made) if inspect.isgenerator(made) else made
     return rows
@@ -156,7 +156,7 @@ def run_steps(
             kept: list[Row] = []
             for wave in _waves(f"{chain[0][0].name} to {chain[-1][0].name}", rows, len(rows) if together else WAVE):
                 for step, file, stage in chain:
-                    made = step.work(wave) if together else generator.make(step.work, wave)
+                    made = generator.make(step.work, [wave] if together else wave)
                     dropped = [row for row in made if "dropped" in row]
                     stage["rows"] += len(wave)
                     wave = [row for row in made if "dropped" not in row]

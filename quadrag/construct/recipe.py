@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
-from pydantic import BeforeValidator, Field, StrictBool, StringConstraints, TypeAdapter
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StringConstraints, TypeAdapter
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, parse_json, parse_yaml
@@ -141,7 +141,12 @@ _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _AsList = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
 text_of = TypeAdapter(_Text).validate_python
 texts_of = TypeAdapter(Annotated[list[_Text], Field(min_length=1), _AsList]).validate_python
-_READERS = {"text": text_of, "texts": texts_of, "flag": TypeAdapter(StrictBool).validate_python}
+_READERS = {
+    "text": text_of,
+    "texts": texts_of,
+    "flag": TypeAdapter(StrictBool).validate_python,
+    "number": TypeAdapter(StrictInt).validate_python,
+}
 TRIES = 2
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
 _LONGEST = 200_000  # characters of a reply that is read
@@ -159,8 +164,8 @@ def ask(
 ) -> abc.Generator[Request, str, Any]:
     """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
 
-    A prompt has its text by language, with slots. Its `fields` say what is wanted by name: ``text``, ``texts`` or
-    ``flag``; where `unless` names one that is null or false, the row is let go for the reason `otherwise`. What is no
+    A prompt has its text by language, with slots. Its `fields` say what is wanted by name: ``text``, ``texts``,
+    ``flag`` or ``number``; where `unless` names one that is null or false, the row is let go for the reason `otherwise`. What is no
     fields `read` makes of the JSON; it raises `KeyError`, `TypeError` or `ValueError` for another form.
     """
     chat = [{"role": "user", "content": fill(prompt[language], slots)}]

@@ -8,6 +8,7 @@ line for each file.
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -197,12 +198,10 @@ def read_grade(line: Line, column: str, graded: Graded) -> str:
 def read_texts(cell: str) -> tuple[str, ...]:
     """Return the texts of a cell: a JSON list of texts, else the cell itself; none of a blank one."""
     if cell.lstrip().startswith("["):
-        try:
+        with suppress(QuadragError):
             texts = parse_json(cell, "a cell")
-        except QuadragError:
-            texts = None
-        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
-            return tuple(texts)
+            if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+                return tuple(texts)
     return (cell,) if cell.strip() else ()
 
 

@@ -68,30 +68,19 @@ class Sheet:
     def __init__(self, templates: Templates, table: Table) -> None:
         self.templates = templates
         self._table = table
-        self._groups: dict[tuple[str, tuple[str, ...]], dict[tuple[Value, ...], Group]] = {}
+        self._by_name = {kind: _group(things, (NAME,)) for kind, things in table.items()}
         self._today = parse_query_time(templates.query_time).date()
-
-    def groups(self, kind: str, columns: tuple[str, ...]) -> Mapping[tuple[Value, ...], Group]:
-        """Return the groups of a kind's things by their values in some columns; kept for the next time."""
-        if (kind, columns) not in self._groups:
-            things: dict[tuple[Value, ...], list[Thing]] = {}
-            for thing in self._table[kind]:
-                for key in itertools.product(*(thing[column] for column in columns)):
-                    things.setdefault(key, []).append(thing)
-            self._groups[kind, columns] = {
-                key: Group({name: write_forms(value)[0] for name, value in zip(columns, key, strict=True)}, same)
-                for key, same in things.items()
-            }
-        return self._groups[kind, columns]
 
     def buckets(self, template: Template) -> dict[str, list[Group]]:
         """Part the groups that a template may ask about into three of equal size by popularity.
 
         That of a group is the sum of its things'; one with a thing of unknown popularity is in none of them.
         """
-        groups = self.groups(template.of, template.given).values()
+        groups = _group(self._table[template.of], template.given).values()
         known = [group for group in groups if all(thing[POPULARITY] for thing in group.things)]
-        known.sort(key=lambda group: (-_sum(group.things), tuple(group.shown.values())))
+        known.sort(
+            key=lambda group: (-sum(thing[POPULARITY][0] for thing in group.things), tuple(group.shown.values()))
+        )
         parts: dict[str, list[Group]] = {bucket: [] for bucket in BUCKETS}
         for place, group in enumerate(known):
             parts[BUCKETS[place * len(BUCKETS) // len(known)]].append(group)
@@ -130,42 +119,45 @@ class Sheet:
 
     def _follow(self, template: Template, thing: Thing) -> tuple[list[Any], str | None]:
         """Return the values along a path, and the unit of the last."""
-        kind: str = template.of
+        *links, last = self.templates.columns_along(template)
         values: list[Any] = []
-        for column in template.path[:-1]:
-            (name,) = _values(thing, column, one=True)
-            values.append(name)
-            kind = str(self.templates.kinds[kind].columns[column].link)
-            group = self.groups(kind, (NAME,)).get((name,))
+        for name, column in zip(template.path, links, strict=False):
+            values += _values(thing, name, one=True)
+            group = self._by_name[str(column.link)].get((values[-1],))
             if group is None or len(group.things) != 1:
-                raise Rejected("several things of that description" if group else f"no {kind} of that name")
+                raise Rejected("several things of that description" if group else f"no {column.link} of that name")
             thing = group.things[0]
-        unit = self.templates.kinds[kind].all_columns[template.path[-1]].unit
-        return [*values, *_values(thing, template.path[-1], one=True)], unit
+        return [*values, *_values(thing, template.path[-1], one=True)], last.unit
 
     def dynamism(self, template: Template) -> str:
         """Return how fast the answer changes: as the template says, else as the fastest column that it rests on."""
         if template.dynamism is not None:
             return template.dynamism
-        kind = self.templates.kinds[template.of]
-        speeds = [kind.all_columns[column].dynamism for column in (*template.given, template.column)]
-        for name in template.path:
-            column = kind.all_columns[name]
-            speeds.append(column.dynamism)
-            kind = self.templates.kinds[column.link] if column.link else kind
+        columns = self.templates.kinds[template.of].all_columns
+        rests_on = [columns[name] for name in (*template.given, template.column)]
+        rests_on += self.templates.columns_along(template)
+        speeds: list[str] = [column.dynamism for column in rests_on]
         if template.compute == "years_since":
             speeds.append("slow-changing")
         return max(speeds, key=DYNAMISM.index)
+
+
+def _group(things: Iterable[Thing], columns: Sequence[str]) -> dict[tuple[Value, ...], Group]:
+    """Return groups of things by their values in some columns."""
+    by_values: dict[tuple[Value, ...], list[Thing]] = {}
+    for thing in things:
+        for key in itertools.product(*(thing[column] for column in columns)):
+            by_values.setdefault(key, []).append(thing)
+    return {
+        key: Group({name: write_forms(value)[0] for name, value in zip(columns, key, strict=True)}, same)
+        for key, same in by_values.items()
+    }
 
 
 def ask(template: Template, groups: Sequence[Group]) -> str:
     if not template.form.two:
         return template.fill(groups[0].shown)
     return template.fill({slot: group.shown[NAME] for slot, group in zip(("first", "second"), groups, strict=True)})
-
-
-def _sum(things: Sequence[Thing]) -> Any:
-    return sum(thing[POPULARITY][0] for thing in things)
 
 
 def _values(thing: Thing, column: str, one: bool) -> Sequence[Any]:

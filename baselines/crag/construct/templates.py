@@ -251,6 +251,14 @@ class Templates(Part):
     kinds: Mapping[str, Kind]
     templates: Annotated[tuple[Template, ...], Field(min_length=1)]
 
+    def columns_along(self, template: Template) -> list[Column]:
+        """Return the columns of a template's path, of which each but the last one links the kind of the next."""
+        kind, columns = self.kinds[template.of], []
+        for name in template.path:
+            columns.append(kind.all_columns[name])
+            kind = self.kinds.get(columns[-1].link or "", kind)
+        return columns
+
     @model_validator(mode="after")
     def _check(self) -> "Templates":
         try:
