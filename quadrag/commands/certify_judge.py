@@ -38,8 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.judges.ask import RECORDED
-    from quadrag.judges.certificate import certify, describe_labels, find_few, tabulate, write_certificate
+    from quadrag.judges.certificate import RECORDED, certify, describe_labels, find_few, tabulate, write_certificate
     from quadrag.judges.labels import list_sets, open_labels
 
     if arguments.list or not arguments.people:
@@ -70,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _take_verdicts(arguments: argparse.Namespace, labels: Any, spec: str) -> Any:
-    from quadrag.judges.ask import ask_judge, check_askable, find_benchmark, find_verdicts
+    from quadrag.judges.certificate import ask_judge, check_askable, find_benchmark, find_verdicts
 
     if verdicts := find_verdicts(labels, spec):
         return verdicts
@@ -82,8 +81,7 @@ def _take_verdicts(arguments: argparse.Namespace, labels: Any, spec: str) -> Any
 def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> str:
     """Return why verdicts are none to certify; "" where they are. Raises QuadragError for labels of one class."""
     from quadrag.chat.keys import known_keys
-    from quadrag.judges.ask import list_judged
-    from quadrag.judges.certificate import find_few
+    from quadrag.judges.certificate import find_few, list_judged
     from quadrag.judges.labels import check_classes
 
     asked = len(labels.items) - len(verdicts.by_rule)

@@ -165,8 +165,9 @@ def ask(
     """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
 
     A prompt has its text by language, with slots. Its `fields` say what is wanted by name: ``text``, ``texts``,
-    ``flag`` or ``number``; where `unless` names one that is null or false, the row is let go for the reason `otherwise`. What is no
-    fields `read` makes of the JSON; it raises `KeyError`, `TypeError` or `ValueError` for another form.
+    ``flag`` or ``number``; where `unless` names one that is null or false, the row is let go for the reason
+    `otherwise`. What is no fields `read` makes of the JSON; it raises `KeyError`, `TypeError` or `ValueError` for
+    another form.
     """
     chat = [{"role": "user", "content": fill(prompt[language], slots)}]
     for sample in range(TRIES):

@@ -18,8 +18,7 @@ from quadrag.records import scratch, write_text
 from quadrag.results.certificates import Certificate
 from quadrag.systems.local import LocalModel
 
-from .ask import ask_judge, check_askable, judge_items
-from .certificate import certify, write_certificate
+from .certificate import ask_judge, certify, check_askable, judge_items, write_certificate
 from .labels import Item, LabelSet
 
 SHARES = (5, 1, 4)  # to learn from, to choose by, to be measured on (Wang et al. 2024, section 3.4)

@@ -11,8 +11,7 @@ import pytest
 from chat_server import ChatServer
 from small_servers import Quiet, serving
 
-from quadrag.judges.ask import Verdicts, find_verdicts
-from quadrag.judges.certificate import certify, measure_ceiling
+from quadrag.judges.certificate import Verdicts, certify, find_verdicts, measure_ceiling
 from quadrag.judges.labels import open_labels
 from quadrag.stats import wilson
 from quadrag.stats.agreement import ppi_mean
