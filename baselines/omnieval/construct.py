@@ -58,7 +58,7 @@ def _read_topics(path: Path) -> list[str]:
     try:
         found = parse_yaml(path.read_bytes(), path, expected)
         names = [f"{field} - {topic}" for field, topics in found.items() for topic in dict.fromkeys(topics)]
-    except (OSError, AttributeError, TypeError) as error:
+    except (AttributeError, TypeError) as error:
         raise QuadragError(f"{path} holds no topics ({error}); {expected}") from None
     if wrong := [name for name in names if not _is_name(name)] or (not names and ["nothing"]):
         raise QuadragError(f"{path} has {wrong[0]!r:.80}; {expected}")
@@ -267,18 +267,16 @@ def _items(dataset: Path) -> Iterator[Item]:
     with path.open(encoding="utf-8") as lines:
         for number, text in enumerate(lines, 1):
             line = parse_json(text, f"{path}:{number}")
-            yield _item(line, line if isinstance(line, list) else [line], nodes)
-
-
-def _item(line: Any, rounds: Sequence[Row], nodes: Mapping[str, str]) -> Item:
-    first = rounds[0]
-    fields: dict[str, Value] = {
-        _name(name, at, len(rounds)): made[key] for at, made in enumerate(rounds) for name, key in _NAMES.items()
-    }
-    marks = [answer for made in rounds for answer in made["answer"]]
-    texts = [nodes[name] for name in first["relevant_node"]]
-    cell = f"{first['topic_name']} / {_TASK_OF[first['task_name']]}"
-    return Item(cell, fields, marks, texts, ", ".join(first["relevant_node"]), line, rounds)
+            rounds = line if isinstance(line, list) else [line]
+            fields: dict[str, Value] = {
+                _name(name, at, len(rounds)): made[key]
+                for at, made in enumerate(rounds)
+                for name, key in _NAMES.items()
+            }
+            marks = [answer for made in rounds for answer in made["answer"]]
+            source = rounds[0]["relevant_node"]
+            cell = f"{rounds[0]['topic_name']} / {_TASK_OF[rounds[0]['task_name']]}"
+            yield Item(cell, fields, marks, [nodes[name] for name in source], ", ".join(source), line, rounds)
 
 
 def _name(name: str, at: int, rounds: int) -> str:

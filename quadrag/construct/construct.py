@@ -31,7 +31,6 @@ from quadrag.reporting.table import Row as TableRow
 from .documents import read_documents, reject_copies, reject_personal_data, reject_unfit
 from .recipe import Order, Rejected, Request, Row, Step, Work, load, reject
 
-STAGES = "stages"
 FILES = ("topics", "table", "templates")  # that some recipes take
 RULES = "rules"  # in place of a model's name
 WAVE = 128  # rows that go through steps of single rows together
@@ -97,6 +96,7 @@ def construct(order: Order, generator: Generator) -> dict[str, Any]:
     idle = [*(name for name in FILES if name not in recipe.takes), *(["limit"] if recipe.begin else [])]
     if typed := [name for name in idle if getattr(order, name) is not None]:
         raise QuadragError(f"--{typed[0]} does nothing for {order.recipe}; leave it out")
+    claim = _describe(order)
     # What a recipe begins with is read before anything is written: a fault in it leaves no folder behind.
     begin = recipe.begin(order) if recipe.begin else None
     documents = read_documents(order.documents)
@@ -107,9 +107,9 @@ def construct(order: Order, generator: Generator) -> dict[str, Any]:
         Step("fitting", lambda row: reject_unfit(row, recipe.least, recipe.most, recipe.languages)),
     ]
     digest = hashlib.sha256("".join(f"{dumps(row)}\n" for row in documents).encode()).hexdigest()
-    claim = {**_describe(order), "documents": {"n": len(documents), "sha256": digest}}
+    claim["documents"] = {"n": len(documents), "sha256": digest}
     _claim(order.out, claim)
-    stages = order.out / STAGES
+    stages = order.out / "stages"
     for old in stages.glob("[0-9][0-9]-*.jsonl"):
         old.unlink()
     corpus, cleaned = run_steps(cleaning, documents, generator, stages)
@@ -210,7 +210,6 @@ def write_record(dataset: Path, record: Mapping[str, Any]) -> None:
 
 
 def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str) -> str:
-    """Return a dataset's README from ``construct.json``; `by_rule` is what its questions are without a model."""
     from jinja2 import Template
 
     title, licence = f"Documents of one's own, in the form of {record['recipe']}", record["licence"]

@@ -157,14 +157,12 @@ class Corpus:
         self._rank = open_index(folder, "unigram")
 
     def find(self, query: str, k: int) -> list[tuple[Row, Passage]]:
-        """Return the best chunks for a query, each with its document, best first."""
         (hits,) = self._rank([query], k)
         passages = [self._store[row]._replace(score=score) for row, score in hits]
         return [(self._documents[int(passage.id.partition("#")[0])], passage) for passage in passages]
 
 
 def reject_repeats(question_of: Callable[[Row], str], why: str = "question asked before") -> Step:
-    """Return the step that lets each row go whose question an earlier one asks nearly alike."""
     return Step("duplicates", lambda rows: reject_alike(rows, question_of, 3, 0.7, why), together=True)
 
 

@@ -179,16 +179,13 @@ def ask(
             if read:
                 return read(value)
             return {name: _READERS[kind](value[name]) for name, kind in prompt["fields"].items()}
-        except (KeyError, TypeError, ValueError, QuadragError):
+        except (KeyError, TypeError, ValueError, RecursionError, QuadragError):
             continue
     raise Rejected("unreadable reply")
 
 
 def _find_json(reply: str) -> Any:
-    """Return the JSON value of a reply: of its last fence that holds one, else from its first bracket on.
-
-    Without one it raises `ValueError` or, as where it is nested too deep, `QuadragError`.
-    """
+    """Return the JSON value of a reply: of its last fence that holds one, else from its first bracket on."""
     reply = reply[:_LONGEST].strip()
     for text in reversed(_FENCE.findall(reply)):
         if text.strip()[:1] in ("{", "["):
@@ -196,10 +193,7 @@ def _find_json(reply: str) -> Any:
     start = re.search(r"[{\[]", reply)
     if start is None:
         raise ValueError("no JSON")
-    try:
-        _, end = json.JSONDecoder().raw_decode(reply, start.start())
-    except RecursionError:
-        raise ValueError("nested too deep") from None
+    _, end = json.JSONDecoder().raw_decode(reply, start.start())
     return parse_json(reply[start.start() : end], "the reply")
 
 

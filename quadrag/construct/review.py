@@ -113,7 +113,6 @@ def write_items(path: Path, items: Mapping[str, Item], asks: Sequence[str]) -> N
 def review_page(
     dataset: Path, recipe: Recipe, items: Mapping[str, Item], annotator: str, labels: str = "en"
 ) -> Labelling:
-    """Return the page of some items of a dataset; a correction that does not hold against its source is told."""
     path, words = sheet_of(dataset, annotator), read_words(labels)
     write_items(path, items, recipe.asks[labels])
 

@@ -124,7 +124,6 @@ def find_benchmark(graded: Graded) -> tuple[str, str]:
 
 
 def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
-    """Ask a judge for a verdict on every item that no rule of the metric decides."""
     texts: list[str] = []
 
     def ask(batch: list[Messages]) -> list[Any]:
@@ -224,28 +223,27 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
     if ruled:
         all_grades = [*grades, *(verdicts.by_rule[item.id] for item in ruled)]
         figures["pipeline"] = {**_agree([*judged, *ruled], all_grades, classes), "by_rule": len(ruled)}
-    known_set: dict[str, Any] = {"name": labels.name, "graded": graded.name, "source": labels.source}
-    known_set |= {"sha256": labels.files, "n": len(labels.items), "notes": labels.notes}
+    known_set: dict[str, Any] = {
+        "name": labels.name,
+        "graded": graded.name,
+        "source": labels.source,
+        "sha256": labels.files,
+        "n": len(labels.items),
+        "notes": labels.notes,
+    }
     known_set, figures = json.loads(json.dumps([known_set, figures]))  # as the file has them
+    judge, prompts = verdicts.judge, list(verdicts.prompts)
     return Certificate(
-        form=FORM,
-        quadrag=__version__,
-        labels=known_set,
-        metric=graded.metric,
-        key=graded.key,
-        judge=verdicts.judge,
-        service=verdicts.service,
-        prompts=list(verdicts.prompts),
-        profile=PROFILE,
-        figures=figures,
+        FORM, __version__, known_set, graded.metric, graded.key, judge, verdicts.service, prompts, PROFILE, figures
     )
 
 
 def find_few(items: Sequence[Item]) -> str:
     """Return that labels of so few questions, or groups, tell nothing of a judge; "" of enough."""
     groups = len({item.group for item in items})
-    few = f"labels of {groups} question{'s' * (groups != 1)} tell nothing of a judge: label {FEW} questions or more"
-    return few if groups < FEW else ""
+    if groups >= FEW:
+        return ""
+    return f"labels of {groups} question{'s' * (groups != 1)} tell nothing of a judge: label {FEW} questions or more"
 
 
 def _agree(items: Sequence[Item], grades: Sequence[str], classes: Sequence[str]) -> dict[str, Any]:

@@ -56,7 +56,6 @@ class Graded:
 
     @property
     def spelled(self) -> str:
-        """What a person may write, as a message says it."""
         if self.several:
             return f"some of {', '.join(self.grades)}, with ; between them"
         return " or ".join(self.grades)
@@ -253,18 +252,17 @@ class KnownSet(NamedTuple):
 def _known_sets() -> Mapping[str, tuple[KnownSet, Mapping[RemoteFile, Mapping[str, str]]]]:
     sets = {}
     for benchmark in catalogue.benchmarks():
-        module = catalogue.module_beside(benchmark, "label_sets")
-        path = catalogue.plugin_folder(benchmark) / "label_sets.csv"
-        for name, known in module.LABEL_SETS.items() if module else ():
-            files = {}
-            with path.open(encoding="utf-8", newline="") as rows:
-                for row in csv.DictReader(rows):
-                    url = f"{_HOST}/{row['repository']}/{row['commit']}/{row['path']}"
-                    own, size = row["path"].rpartition("/")[2], int(row["bytes"])
-                    if row["set"] == name.casefold():
-                        files[RemoteFile(own, url, size, row["sha256"], row["git_blob_sha1"])] = row
-            sets[name] = known, files
+        if module := catalogue.module_beside(benchmark, "label_sets"):
+            with (catalogue.plugin_folder(benchmark) / "label_sets.csv").open(encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+            for name, known in module.LABEL_SETS.items():
+                sets[name] = known, {_remote_file(row): row for row in rows if row["set"] == name.casefold()}
     return sets
+
+
+def _remote_file(row: Mapping[str, str]) -> RemoteFile:
+    url = f"{_HOST}/{row['repository']}/{row['commit']}/{row['path']}"
+    return RemoteFile(row["path"].rpartition("/")[2], url, int(row["bytes"]), row["sha256"], row["git_blob_sha1"])
 
 
 def list_sets() -> Iterator[str]:

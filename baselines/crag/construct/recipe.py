@@ -25,12 +25,12 @@ from quadrag.construct.recipe import (
     Rejected,
     Row,
     Step,
+    Value,
     load_prompts,
     reject,
     rejection_reason,
     stands_in,
 )
-from quadrag.construct.recipe import Value as FieldValue
 from quadrag.errors import QuadragError, parse_json
 from quadrag.records import Passage, dumps, scratch
 from quadrag.systems.extractive import best_sentence
@@ -40,11 +40,11 @@ from .templates import (
     DYNAMISM,
     NAME,
     POPULARITY,
+    Cell,
     Table,
     Template,
     Templates,
     Thing,
-    Value,
     read_table,
     read_templates,
     write_forms,
@@ -63,8 +63,6 @@ class Group(NamedTuple):
 
 
 class Sheet:
-    """A table with the templates over it."""
-
     def __init__(self, templates: Templates, table: Table) -> None:
         self.templates = templates
         self._table = table
@@ -118,7 +116,6 @@ class Sheet:
         return forms
 
     def _follow(self, template: Template, thing: Thing) -> tuple[list[Any], str | None]:
-        """Return the values along a path, and the unit of the last."""
         *links, last = self.templates.columns_along(template)
         values: list[Any] = []
         for name, column in zip(template.path, links, strict=False):
@@ -142,9 +139,8 @@ class Sheet:
         return max(speeds, key=DYNAMISM.index)
 
 
-def _group(things: Iterable[Thing], columns: Sequence[str]) -> dict[tuple[Value, ...], Group]:
-    """Return groups of things by their values in some columns."""
-    by_values: dict[tuple[Value, ...], list[Thing]] = {}
+def _group(things: Iterable[Thing], columns: Sequence[str]) -> dict[tuple[Cell, ...], Group]:
+    by_values: dict[tuple[Cell, ...], list[Thing]] = {}
     for thing in things:
         for key in itertools.product(*(thing[column] for column in columns)):
             by_values.setdefault(key, []).append(thing)
@@ -167,7 +163,7 @@ def _values(thing: Thing, column: str, one: bool) -> Sequence[Any]:
     return values
 
 
-def _check_many(template: Template, values: list[Value]) -> None:
+def _check_many(template: Template, values: list[Cell]) -> None:
     distinct = {*values}
     if template.type == "set" and not 2 <= len(distinct) <= LARGEST:
         raise Rejected(f"a set of fewer than 2 values or more than {LARGEST}")
@@ -347,17 +343,13 @@ def items(dataset: Path) -> Iterator[Item]:
     with bz2.open(path) as lines:
         for number, text in enumerate(lines, 1):
             line = parse_json(text, f"{path}:{number}")
-            yield _item(line)
+            fields: dict[str, Value] = {name: line[key] for name, key in _FIELDS.items()}
+            pages = [f"{page['page_name']}\n{page['page_snippet']}" for page in line["search_results"]]
+            source = f"{line['domain']}, {line['static_or_dynamic']}, {line['query_time']}"
+            yield Item(line["question_type"], fields, [line["answer"], *line["alt_ans"]], pages, source, line)
 
 
-def _item(line: Row) -> Item:
-    fields: dict[str, FieldValue] = {name: line[key] for name, key in _FIELDS.items()}
-    pages = [f"{page['page_name']}\n{page['page_snippet']}" for page in line["search_results"]]
-    source = f"{line['domain']}, {line['static_or_dynamic']}, {line['query_time']}"
-    return Item(line["question_type"], fields, [line["answer"], *line["alt_ans"]], pages, source, line)
-
-
-def correct(item: Item, changed: Mapping[str, FieldValue]) -> Row:
+def correct(item: Item, changed: Mapping[str, Value]) -> Row:
     if "answer" in changed:
         raise Rejected("the answer is computed; mend the table, and make the dataset again")
     line: dict[str, Any] = {**item.line, **{_FIELDS[name]: value for name, value in changed.items()}}

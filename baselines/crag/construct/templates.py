@@ -23,8 +23,8 @@ from ..kg.clock import parse as parse_query_time
 NAME, POPULARITY = "name", "popularity"
 Dynamism = Literal["static", "slow-changing", "fast-changing", "real-time"]
 DYNAMISM: tuple[str, ...] = get_args(Dynamism)  # from the slowest to the fastest
-Value = Any  # a text, a number as Decimal, or a date
-Thing = dict[str, tuple[Value, ...]]  # by column; no value where the cell is empty
+Cell = Any  # a text, a number as Decimal, or a date
+Thing = dict[str, tuple[Cell, ...]]  # by column; no value where the cell is empty
 Table = dict[str, list[Thing]]  # by kind
 
 _KIND = "kind"
@@ -89,7 +89,7 @@ def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     return ((line.place, line.row) for line in read_sheet(path).lines)
 
 
-def _read(cell: Any, column: Column, where: str) -> tuple[Value, ...]:
+def _read(cell: Any, column: Column, where: str) -> tuple[Cell, ...]:
     parts = [cell] if column.type != "list" else cell.split(_LIST) if isinstance(cell, str) else cell or []
     if not isinstance(parts, list) or not all(isinstance(part, (str, int, float, type(None))) for part in parts):
         raise _unreadable(cell, column, where)
@@ -97,7 +97,7 @@ def _read(cell: Any, column: Column, where: str) -> tuple[Value, ...]:
     return tuple(dict.fromkeys(_read_value(text, column, where) for text in texts if text))
 
 
-def _read_value(text: str, column: Column, where: str) -> Value:
+def _read_value(text: str, column: Column, where: str) -> Cell:
     try:
         if column.type == "number":
             number = Decimal(text)
@@ -125,7 +125,7 @@ _LARGE = ((Decimal(10**9), "billion"), (Decimal(10**6), "million"))
 _GROUPED = 10_000  # from here on a number without a unit is written with commas; below it may be a year
 
 
-def write_forms(value: Value, unit: str | None = None) -> list[str]:
+def write_forms(value: Cell, unit: str | None = None) -> list[str]:
     """Return every form of a value, the one to show first; a unit is ``$`` or such before it, or a word behind it."""
     if isinstance(value, datetime.date):
         month = _MONTHS[value.month]
@@ -150,7 +150,7 @@ def _plain(value: Decimal) -> str:
     return (text.rstrip("0").rstrip(".") or "0") if "." in text else text
 
 
-def write_lists(values: Sequence[Value]) -> list[str]:
+def write_lists(values: Sequence[Cell]) -> list[str]:
     texts = [write_forms(value)[0] for value in sorted({*values})]
     return [", ".join(texts), f"{', '.join(texts[:-1])} and {texts[-1]}"]
 
@@ -275,11 +275,7 @@ class Templates(Part):
 
 
 def read_templates(path: Path) -> Templates:
-    expected = "domain, query_time, kinds and templates"
-    try:
-        found = parse_yaml(path.read_bytes(), path, expected)
-    except OSError as error:
-        raise QuadragError(f"cannot read {path} ({error.strerror}); expected a file of templates") from None
+    found = parse_yaml(path.read_bytes(), path, "domain, query_time, kinds and templates")
     return validate(Templates, found, str(path))
 
 
