@@ -95,10 +95,9 @@ def _question(row: Row) -> Work:
         raise Rejected("answer is not in the source")
     if reason := rejection_reason(made["question"], answers, [made["passage"]], row["text"], row["language"]):
         raise Rejected(reason)
-    kept = {key: row[key] for key in ("id", "language", "text")}
     passage = find_verbatim(made["passage"], row["text"])
-    asked = {"kind": "base", "source": row["id"], "question": made["question"], "answer": answers}
-    return [{**kept, **asked, "event": made["event"], "passage": passage}]
+    kept = {key: row[key] for key in ("id", "language", "text")} | {"kind": "base", "source": row["id"]}
+    return [{**kept, **made, "answer": answers, "passage": passage}]
 
 
 def _passages(row: Row, corpus: Corpus) -> list[Row]:

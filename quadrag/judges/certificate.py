@@ -82,9 +82,7 @@ def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
 
     Raises QuadragError for ids without a label, and answers other than people saw.
     """
-    shown = {item.id: {"question": item.question, "answer": item.answer} for item in labels.items}
-    nonblank = {name: {column: text for column, text in texts.items() if text.strip()} for name, texts in shown.items()}
-    lines = list_lines(read_sheet(path, "id", "verdict"), nonblank)
+    lines = list_lines(read_sheet(path, "id", "verdict"), labels.items)
     texts = {name: line.row["verdict"].strip() for name, line in lines.items()}
     read = {text: labels.graded.read(text) for text in texts.values()}
     if labels.graded.metric and not labels.pairs:
@@ -94,7 +92,7 @@ def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
         if text and read[text] is None:
             expected = f"{labels.graded.spelled}, or nothing"
             raise QuadragError(f"{lines[name].place}: verdict {text!r:.80} on {name!r}; expected {expected}")
-    reasons = {name: "unreadable" if name in texts else "no verdict" for name in shown}
+    reasons = {item.id: "unreadable" if item.id in texts else "no verdict" for item in labels.items}
     return Verdicts(path.stem, {name: read[text] for name, text in texts.items()}, reasons)
 
 

@@ -146,9 +146,7 @@ def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, langu
 
 
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:
-    lines = list_lines(
-        read_sheet(path, "id", "label"), {item.id: {"question": item.question, "answer": item.answer} for item in items}
-    )
+    lines = list_lines(read_sheet(path, "id", "label"), items)
     grades = {name: read_grade(line, "label", graded) for name, line in lines.items() if line.row["label"].strip()}
     if not grades:
         raise QuadragError(f"{path} holds no label; expected {graded.spelled} in the column label")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import multimode
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.files import RemoteFile, fault, fetch, sha256
@@ -204,22 +204,23 @@ def read_texts(cell: str) -> tuple[str, ...]:
     return (cell,) if cell.strip() else ()
 
 
-def list_lines(sheet: Sheet, shown: Mapping[str, Mapping[str, str]] | None = None) -> dict[str, Line]:
-    """Return the lines of a sheet by id; QuadragError where an id stands twice.
+def list_lines(sheet: Sheet, items: Sequence[Any] | None = None) -> dict[str, Line]:
+    """Return the lines of a sheet by id, each once.
 
-    `shown`: texts by column, by id. A line is of one of these ids, and holds the same texts where it holds any.
+    `items`: with id, question and answer. A line is of one of these, and holds the same texts where it holds any.
     """
     lines: dict[str, Line] = {}
+    by_id = {item.id: item for item in items or ()}
     for line in sheet.lines:
         name = line.row["id"].strip()
-        if not name or name in lines or (shown is not None and name not in shown):
-            expected = f"ids as {next(iter(shown), '')!r}" if shown else "ids"
+        if not name or name in lines or (items is not None and name not in by_id):
+            expected = f"ids as {next(iter(by_id))!r}" if by_id else "ids"
             raise QuadragError(
                 f"{line.place}: item {name!r} is twice, or not one of these; expected {expected}, each once"
             )
-        for column, text in shown[name].items() if shown else ():
-            cell = line.row.get(column, "")
-            if cell.strip() and cell.split() != text.split():
+        for column in ("question", "answer") if by_id else ():
+            cell, text = line.row.get(column, ""), getattr(by_id[name], column)
+            if cell.strip() and text.strip() and cell.split() != text.split():
                 raise QuadragError(
                     f"{line.place}: the {column} of {name!r} is {cell[:_SHOWN]!r}, people saw {text[:_SHOWN]!r}; "
                     "expected files of the same data in the same language"

@@ -177,6 +177,11 @@ PAGES, BEST, SHOWN = 50, 10, 5  # of task 3; of these the first ones, of which t
 SNIPPET = 300  # characters
 LEAST, MOST = 50, 200_000  # of a document
 _SPLITS = ("validation", "public")  # upstream numbers them 0 and 1
+# What a line of upstream's files holds, beside the pages.
+_KEYS = (
+    *("interaction_id", "query_time", "domain", "question_type", "static_or_dynamic"),
+    *("query", "answer", "alt_ans", "split", "popularity"),
+)
 TASK_1_2 = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
 TASK_3 = "data/crag_task_3_dev_v5.tar.bz2"  # its parts joined
 
@@ -236,17 +241,19 @@ def _row(row: Row, bucket: str, drawn: Sequence[Group]) -> Row:
     template, sheet = row["template"], row["sheet"]
     answer, *others = sheet.answer(template, drawn)
     query = ask(template, drawn)
+    name = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{sheet.templates.query_time}: {query}"))
     return {
-        "id": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{sheet.templates.query_time}: {query}")),
+        "id": name,
         "template": row["id"],
-        "type": template.type,
-        "domain": sheet.templates.domain,
+        "interaction_id": name,
         "query_time": sheet.templates.query_time,
-        "dynamism": sheet.dynamism(template),
-        "popularity": bucket,
+        "domain": sheet.templates.domain,
+        "question_type": template.type,
+        "static_or_dynamic": sheet.dynamism(template),
         "query": query,
         "answer": answer,
-        "alternatives": others,
+        "alt_ans": others,
+        "popularity": bucket,
     }
 
 
@@ -273,7 +280,8 @@ def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
     def lines(all_pages: bool) -> Iterator[Row]:
         for row in rows:
             pages = row["pages"] if all_pages else [row["pages"][place] for place in row["shown"]]
-            yield _line(row, [_page(documents[page["document"]], page) for page in pages])
+            written = [_page(documents[page["document"]], page) for page in pages]
+            yield {**{key: row[key] for key in _KEYS}, "search_results": written}
 
     return _write_files(out, lines(all_pages=False), lines(all_pages=True))
 
@@ -299,22 +307,6 @@ def _write_files(out: Path, shown: Iterable[Row], every: Iterable[Row]) -> dict[
     counts = {split: numbers.count(number) for number, split in enumerate(_SPLITS)}
     configs = ("qa", "task_1_2", "task_3")
     return {f"{config}/{split}": n for config in configs for split, n in counts.items() if n}
-
-
-def _line(row: Row, pages: list[dict[str, str]]) -> dict[str, Any]:
-    return {
-        "interaction_id": row["id"],
-        "query_time": row["query_time"],
-        "domain": row["domain"],
-        "question_type": row["type"],
-        "static_or_dynamic": row["dynamism"],
-        "query": row["query"],
-        "answer": row["answer"],
-        "alt_ans": row["alternatives"],
-        "split": row["split"],
-        "popularity": row["popularity"],
-        "search_results": pages,
-    }
 
 
 def _page(document: Row, page: Row) -> dict[str, str]:
