@@ -81,7 +81,7 @@ def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
     if not arguments.people:
         _offer(arguments, classes.graded, items, arguments.n or len(items), classes.meanings)
         return
-    labels = take_back(Path(arguments.people), items, classes.graded).grades
+    labels = take_back(Path(arguments.people), items, classes.graded)
     answers = Counter(row["split"] for row in result.items)
     table = tabulate_classes(title_of(result), classes, answers, items, labels)
     metric = find_metric([[reader]], None)[0].partition(".")[2]

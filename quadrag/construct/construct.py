@@ -40,10 +40,8 @@ _REASONS = 5  # of a step, the most frequent ones
 
 @dataclass
 class Generator:
-    """What makes rows, asking a model where there is one; `stopped` says why no more is asked once a budget ends."""
-
-    completer: Completer | None = None
-    stopped: str | None = None
+    completer: Completer | None = None  # None: no model is asked
+    stopped: str | None = None  # why no more is asked, once a budget ends
 
     def make(self, work: Callable[[Any], Any], rows: Sequence[Any]) -> list[Row]:
         """Do the works of rows side by side; each round of their requests is one batch."""

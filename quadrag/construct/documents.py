@@ -226,17 +226,17 @@ def _is_card(written: str) -> bool:
 
 def _has_telephone(text: str, language: str) -> bool:
     import phonenumbers
-    from phonenumbers import Leniency, PhoneNumberMatcher, PhoneNumberType
 
     chinese = language == "zh"
-    kinds = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
-    leniency = Leniency.VALID if chinese else Leniency.STRICT_GROUPING
-    for match in PhoneNumberMatcher(text, "CN" if chinese else "US", leniency):
+    types = phonenumbers.PhoneNumberType
+    kinds = (types.MOBILE, types.FIXED_LINE, types.FIXED_LINE_OR_MOBILE)
+    leniency = phonenumbers.Leniency.VALID if chinese else phonenumbers.Leniency.STRICT_GROUPING
+    for match in phonenumbers.PhoneNumberMatcher(text, "CN" if chinese else "US", leniency):
         kind = phonenumbers.number_type(match.number)
         digits = "".join(filter(str.isdigit, match.raw_string))
         # Dialled with 0 or a country's code before it, mobiles in China as they are; else it is an amount or a code.
         if chinese:
-            dialled = kind == PhoneNumberType.MOBILE or digits.startswith(("0", "86")) or "+" in match.raw_string
+            dialled = kind == types.MOBILE or digits.startswith(("0", "86")) or "+" in match.raw_string
         else:
             dialled = not match.raw_string.isdigit()
         if kind in kinds and dialled and not _AMOUNT.match(text, match.end):

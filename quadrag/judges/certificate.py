@@ -100,7 +100,6 @@ def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
 
 
 def check_askable(labels: LabelSet) -> None:
-    """Refuse to ask where no prompt asks for what people graded, or the items do not show what a judge must see."""
     cure = "give a file of its verdicts as --judge"
     if not labels.graded.metric:
         raise QuadragError(f"no prompt asks a judge for {labels.graded.name}, as {labels.name} has it; {cure}")
@@ -195,11 +194,6 @@ def _compare_pair(key: str, first: Mapping[str, Any], second: Mapping[str, Any])
     return {key: sign, "reasons": reasons}
 
 
-_IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
-_TOO_FEW = f"Labels of fewer than {FEW} questions tell nothing of a judge."
-_INTERVALS = "95% intervals of questions drawn with replacement, Wilson's of items that share none; none under five."
-
-
 def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
     graded, classes = labels.graded, list(labels.graded.grades)
     judged = list_judged(labels, verdicts)
@@ -287,7 +281,11 @@ def tabulate(judges: Sequence[Certificate]) -> list[Table]:
 def _compare(judges: Sequence[Certificate]) -> Table:
     labels, ceiling = judges[0].labels, judges[0].figures["ceiling"]
     notes: list[Note | str] = [f"Labels: {labels['source']}."] if labels["source"] else []
-    notes += [*labels["notes"], _IN_PERCENT, _INTERVALS]
+    notes += [
+        *labels["notes"],
+        "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance.",
+        "95% intervals of questions drawn with replacement, Wilson's of items that share none; none under five.",
+    ]
     lines = []
     for judge in judges:
         name, figures = judge.judge, judge.figures
@@ -296,7 +294,7 @@ def _compare(judges: Sequence[Certificate]) -> Table:
         if pipeline := figures.get("pipeline"):
             lines.append(Row(f"rules and {name}", _cells(pipeline, mark)))
         if figures["agreement_interval"] is None:
-            notes += [_TOO_FEW] * (len(judges) == 1)
+            notes += [f"Labels of fewer than {FEW} questions tell nothing of a judge."] * (len(judges) == 1)
         elif judge.is_chance or len(judges) == 1:
             notes.append(judge.note([labels["graded"]]))
         if unreadable := figures["unreadable"]:

@@ -27,31 +27,10 @@ from quadrag.sheet import read_sheet
 from quadrag.stats import Item, summarise_all
 from quadrag.stats.agreement import ppi_mean
 
-from .labels import Graded, find_graded, list_graded, list_lines, read_grade, read_texts
+from .labels import Graded, Judged, find_graded, list_graded, list_lines, read_grade, read_texts
 
 ERRORS = "errors"  # what `--metric` calls the classes of wrong answers
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")  # what a terminal may obey
-_PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
-_RANDOM = "The labels are taken for a random draw of this run's items."
-
-
-class Judged(NamedTuple):
-    """An answer of a run: what a person is shown, its value (None: the judge gave none), and whether a rule gave it."""
-
-    id: str
-    question: str
-    gold: str
-    answer: str
-    value: float | None = None
-    passages: Sequence[str] = ()
-    ruled: bool = False
-    split: str = ""
-    question_id: str = ""  # which several samples share
-
-
-class Labels(NamedTuple):
-    grades: Mapping[str, str]  # by id of the item
-    blank: int  # rows without a label
 
 
 class Classes(NamedTuple):
@@ -145,12 +124,13 @@ def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, langu
     return rows
 
 
-def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:
+def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> dict[str, str]:
+    """Return the grades of a sheet whose labels people filled in, by the item's id."""
     lines = list_lines(read_sheet(path, "id", "label"), items)
     grades = {name: read_grade(line, "label", graded) for name, line in lines.items() if line.row["label"].strip()}
     if not grades:
         raise QuadragError(f"{path} holds no label; expected {graded.spelled} in the column label")
-    return Labels(grades, len(lines) - len(grades))
+    return grades
 
 
 def label_sheet(path: Path, graded: Graded, language: str = "en") -> Labelling:
@@ -176,13 +156,13 @@ def label_sheet(path: Path, graded: Graded, language: str = "en") -> Labelling:
 # What labels come to.
 
 
-def tabulate_corrected(name: str, items: Sequence[Judged], labels: Labels, graded: Graded) -> Table:
+def tabulate_corrected(name: str, items: Sequence[Judged], labels: Mapping[str, str], graded: Graded) -> Table:
     """Make the table of a score, by the run's verdicts, of which there must be one, and as labels correct it.
 
     What is corrected is the value of rules and judge together, so what rules get wrong is corrected as what the judge
     does. (Strata of the two are hardly narrower, and hold the truth less often where labels are few.)
     """
-    people = {name: value for name, grade in labels.grades.items() if (value := graded.grades[grade]) is not None}
+    people = {name: value for name, grade in labels.items() if (value := graded.grades[grade]) is not None}
     if not people:
         raise QuadragError("no label is a value, so there is nothing to correct; label more items")
     labelled = [item for item in items if item.id in people]
@@ -201,11 +181,11 @@ def tabulate_corrected(name: str, items: Sequence[Judged], labels: Labels, grade
     notes = ["Percent."]
     if compared:
         notes.append(f"The judge and the labels agree on {agreed} of {len(compared)}.")
-    notes += [f"{_PPI} {estimate.tuning:.2f}.", _RANDOM]
+    method = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels"
+    notes.append(f"{method}; tuning constant {estimate.tuning:.2f}.")
+    notes.append("The labels are taken for a random draw of this run's items.")
     if unread := len(items) - len(verdicts):
         notes.append(f"{unread} of {len(items)} items have no verdict that could be read.")
-    if labels.blank:
-        notes.append(f"{labels.blank} rows have no label; the others are taken for the draw.")
     return Table(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)
 
 

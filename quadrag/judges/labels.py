@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import multimode
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.files import RemoteFile, fault, fetch, sha256
@@ -38,8 +38,6 @@ _SPELLED = {
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """What people are asked of an answer, and what they may say."""
-
     name: str  # what `--metric` calls it
     asks: str
     grades: Mapping[str, float | None]  # what may be said, with its value; None: the question does not apply
@@ -96,6 +94,20 @@ def find_graded(name: str | None = None) -> Graded:
 
 
 # Items.
+
+
+class Judged(NamedTuple):
+    """An answer of a run, as a person is to label it."""
+
+    id: str
+    question: str
+    gold: str
+    answer: str
+    value: float | None = None  # None: the judge gave none
+    passages: Sequence[str] = ()
+    ruled: bool = False  # whether a rule gave the value
+    split: str = ""
+    question_id: str = ""  # which several samples share
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +216,10 @@ def read_texts(cell: str) -> tuple[str, ...]:
     return (cell,) if cell.strip() else ()
 
 
-def list_lines(sheet: Sheet, items: Sequence[Any] | None = None) -> dict[str, Line]:
+def list_lines(sheet: Sheet, items: Sequence[Item | Judged] | None = None) -> dict[str, Line]:
     """Return the lines of a sheet by id, each once.
 
-    `items`: with id, question and answer. A line is of one of these, and holds the same texts where it holds any.
+    Where there are `items`, a line is of one of these, and holds the same question and answer where it holds any.
     """
     lines: dict[str, Line] = {}
     by_id = {item.id: item for item in items or ()}

@@ -28,7 +28,6 @@ _VERDICT_TOKENS = 32
 
 
 class Lesson(NamedTuple):
-    id: str
     chat: list[dict[str, str]]
     verdict: str
 
@@ -119,7 +118,7 @@ def make_lessons(labels: LabelSet, items: Sequence[Item]) -> list[Lesson]:
         requests = _list_requests(replace(labels, items=[item])) if value is not None else []
         if len(requests) == 1 and value is not None:
             number = int(value) if value == int(value) else value
-            lessons.append(Lesson(item.id, requests[0], json.dumps({form: number})))
+            lessons.append(Lesson(requests[0], json.dumps({form: number})))
     return lessons
 
 

@@ -151,9 +151,10 @@ def _group(things: Iterable[Thing], columns: Sequence[str]) -> dict[tuple[Cell, 
 
 
 def ask(template: Template, groups: Sequence[Group]) -> str:
-    if not template.form.two:
-        return template.fill(groups[0].shown)
-    return template.fill({slot: group.shown[NAME] for slot, group in zip(("first", "second"), groups, strict=True)})
+    slots = groups[0].shown
+    if template.form.two:
+        slots = {slot: group.shown[NAME] for slot, group in zip(("first", "second"), groups, strict=True)}
+    return template.fill(slots)
 
 
 def _values(thing: Thing, column: str, one: bool) -> Sequence[Any]:
@@ -215,7 +216,9 @@ def _questions(row: Row, order: Order) -> list[Row]:
     dropped: list[Row] = []
     for bucket, groups in sheet.buckets(template).items():
         order.draw(f"{row['id']}:{bucket}").shuffle(groups)
-        for drawn in _drawn(template, groups):
+        # A group, or two that nothing else is asked about with this template.
+        about = zip(groups[::2], groups[1::2], strict=False) if template.form.two else zip(groups, strict=True)
+        for drawn in about:
             if len(made[bucket]) == sheet.templates.each:
                 break
             try:
@@ -230,11 +233,6 @@ def _questions(row: Row, order: Order) -> list[Row]:
     # One of each third together, now to this split and now to that.
     kept = [{**made[bucket][at], "split": (at + row["number"]) % 2} for at in range(least) for bucket in BUCKETS]
     return [*kept, *dropped]
-
-
-def _drawn(template: Template, groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:
-    """Return what a question is about: a group, or two that nothing else is asked about with this template."""
-    return zip(groups[::2], groups[1::2]) if template.form.two else ((group,) for group in groups)  # noqa: B905
 
 
 def _row(row: Row, bucket: str, drawn: Sequence[Group]) -> Row:
@@ -310,7 +308,6 @@ def _write_files(out: Path, shown: Iterable[Row], every: Iterable[Row]) -> dict[
 
 
 def _page(document: Row, page: Row) -> dict[str, str]:
-    """Return a document as a page, with upstream's fields; when it was last changed is not known."""
     title = document["title"] or document["id"]
     paragraphs = "\n".join(f"<p>{html.escape(line)}</p>" for line in document["text"].splitlines() if line.strip())
     head = f'<head>\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n</head>'
@@ -319,7 +316,7 @@ def _page(document: Row, page: Row) -> dict[str, str]:
         "page_url": f"document:{quote(document['id'], errors='replace')}",
         "page_snippet": page["snippet"],
         "page_result": f"<!DOCTYPE html>\n<html>\n{head}\n<body>\n{paragraphs}\n</body>\n</html>\n",
-        "page_last_modified": "",
+        "page_last_modified": "",  # not known
     }
 
 
