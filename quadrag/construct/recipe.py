@@ -36,10 +36,8 @@ class Rejected(Exception):
 
 
 class Request(NamedTuple):
-    """A chat to be answered; another `sample` asks the same anew."""
-
     chat: list[dict[str, str]]
-    sample: int = 0
+    sample: int = 0  # another one asks the same anew
 
 
 # What asks a model is a generator: it yields a `Request` and is handed the text of the reply. Those of many rows go
@@ -88,8 +86,6 @@ class Order:
 
 
 class Item(NamedTuple):
-    """A made question, as people see it."""
-
     cell: str  # the config, or the cell of a matrix, that it belongs to
     fields: Mapping[str, Value]  # what is shown and may be corrected, by name
     marks: Sequence[str]  # the answers, which are marked in the passages

@@ -238,7 +238,6 @@ def _share(n: int, total: int) -> str:
 
 
 def write_human(dataset: Path, recipe: Recipe, grades: Grades, outcome: Outcome) -> tuple[Path, dict[str, int]]:
-    """Write what passed as the human split, in place of an earlier one; returns its folder and its splits."""
     out = dataset / recipe.human
     if not outcome.passed:
         raise QuadragError(f"nothing of {dataset} has passed; grade its questions first")

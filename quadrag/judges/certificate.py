@@ -111,7 +111,6 @@ def check_askable(labels: LabelSet) -> None:
 
 
 def find_benchmark(graded: Graded) -> tuple[str, str]:
-    """Return a benchmark, and a config of it, whose runs ask a judge for the value."""
     for name in known():
         for config in load(name).configs:
             for use in load(name).metrics(config, Conditions("", top_k=1)):

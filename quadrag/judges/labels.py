@@ -97,8 +97,6 @@ def find_graded(name: str | None = None) -> Graded:
 
 
 class Judged(NamedTuple):
-    """An answer of a run, as a person is to label it."""
-
     id: str
     question: str
     gold: str
@@ -112,8 +110,6 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An answer that people labelled."""
-
     id: str  # unique in its set
     label: str  # the grade that people gave
     question: str = ""
@@ -140,7 +136,6 @@ class LabelSet:
 
     @property
     def pairs(self) -> bool:
-        """Whether an item is two answers, and its label the better one."""
         return any(item.other is not None for item in self.items)
 
 
@@ -256,7 +251,6 @@ class KnownSet(NamedTuple):
 
     @property
     def by_name(self) -> dict[str, Graded]:
-        """What people graded, by what `--metric` calls it."""
         graded = [find_graded(each) if isinstance(each, str) else each for each in self.graded]
         return {each.name: each for each in graded}
 

@@ -44,16 +44,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A trained judge: the lessons, the loss on those set aside after each pass, and the pass that was kept.
-
-    `before` is what was measured of the model before on unseen labels, None where no verdict of it could be read, and
-    `after` what of the judge.
-    """
-
     lessons: int
-    losses: list[float]
-    kept: int
-    before: Certificate | None
+    losses: list[float]  # on the lessons set aside, after each pass
+    kept: int  # the pass
+    before: Certificate | None  # of the model, on unseen labels; None where no verdict of it could be read
     after: Certificate
 
 

@@ -56,9 +56,7 @@ INVALID = "invalid question"
 
 
 class Group(NamedTuple):
-    """The things that have the same values in some columns: the values as a question shows them, and the things."""
-
-    shown: Mapping[str, str]
+    shown: Mapping[str, str]  # the values that they have in common, as a question shows them, by column
     things: Sequence[Thing]
 
 
@@ -178,9 +176,9 @@ PAGES, BEST, SHOWN = 50, 10, 5  # of task 3; of these the first ones, of which t
 SNIPPET = 300  # characters
 LEAST, MOST = 50, 200_000  # of a document
 _SPLITS = ("validation", "public")  # upstream numbers them 0 and 1
-# What a line of upstream's files holds, beside the pages.
+# What a line of upstream's files holds, beside the id and the pages.
 _KEYS = (
-    *("interaction_id", "query_time", "domain", "question_type", "static_or_dynamic"),
+    *("query_time", "domain", "question_type", "static_or_dynamic"),
     *("query", "answer", "alt_ans", "split", "popularity"),
 )
 TASK_1_2 = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
@@ -188,7 +186,6 @@ TASK_3 = "data/crag_task_3_dev_v5.tar.bz2"  # its parts joined
 
 
 def begin(order: Order) -> list[Row]:
-    """Read table and templates; a row is a template, with the table that it is over."""
     if order.table is None or order.templates is None:
         raise QuadragError("crag is made of a table; give --table FILE and --templates FILE")
     templates = read_templates(order.templates)
@@ -239,11 +236,9 @@ def _row(row: Row, bucket: str, drawn: Sequence[Group]) -> Row:
     template, sheet = row["template"], row["sheet"]
     answer, *others = sheet.answer(template, drawn)
     query = ask(template, drawn)
-    name = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{sheet.templates.query_time}: {query}"))
     return {
-        "id": name,
+        "id": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{sheet.templates.query_time}: {query}")),
         "template": row["id"],
-        "interaction_id": name,
         "query_time": sheet.templates.query_time,
         "domain": sheet.templates.domain,
         "question_type": template.type,
@@ -279,13 +274,12 @@ def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
         for row in rows:
             pages = row["pages"] if all_pages else [row["pages"][place] for place in row["shown"]]
             written = [_page(documents[page["document"]], page) for page in pages]
-            yield {**{key: row[key] for key in _KEYS}, "search_results": written}
+            yield {"interaction_id": row["id"], **{key: row[key] for key in _KEYS}, "search_results": written}
 
     return _write_files(out, lines(all_pages=False), lines(all_pages=True))
 
 
 def _write_files(out: Path, shown: Iterable[Row], every: Iterable[Row]) -> dict[str, int]:
-    """Write upstream's two files: the lines of tasks 1 and 2, and those of task 3, which have all pages."""
     numbers: list[int] = []
     with scratch(out / TASK_1_2) as part:
         with bz2.open(part, "wb") as packed:

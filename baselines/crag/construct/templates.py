@@ -34,12 +34,10 @@ _EXPECTED = {"number": "a number as 1250 or 6.5", "date": "a date as 2024-03-05"
 
 
 class Column(Part):
-    """A column: what its cells hold, how fast they change, which kind they name, and the unit of a number."""
-
     type: Literal["text", "number", "date", "list"] = "text"
-    dynamism: Dynamism = "static"
-    link: Text | None = None
-    unit: Text | None = None
+    dynamism: Dynamism = "static"  # how fast its cells change
+    link: Text | None = None  # the kind that its cells name
+    unit: Text | None = None  # of a number
 
 
 class Kind(Part):
@@ -243,11 +241,9 @@ class Template(Part):
 
 
 class Templates(Part):
-    """All that a file holds; `each` is how many questions a template gives of head, torso and tail each."""
-
     domain: Literal["finance", "music", "movie", "sports", "open"]
     query_time: Annotated[str, StringConstraints(strip_whitespace=True)]
-    each: Count = 3
+    each: Count = 3  # questions that a template gives of head, torso and tail each
     kinds: Mapping[str, Kind]
     templates: Annotated[tuple[Template, ...], Field(min_length=1)]
 
