@@ -139,9 +139,9 @@ def label_sheet(path: Path, graded: Graded, language: str = "en") -> Labelling:
         items = {}
         for _, row in read_sheet(path, "id", "label").lines:
             golds = read_texts(row.get("gold", ""))
-            fields = {"question": row.get("question", ""), "gold": " / ".join(golds), "answer": row.get("answer", "")}
+            texts = {"question": row.get("question", ""), "gold": " / ".join(golds), "answer": row.get("answer", "")}
+            fields = {name: text for name, text in texts.items() if text}
             passages = [text for text in row.get("passages", "").split("\n\n") if text]
-            fields = {name: text for name, text in fields.items() if text}
             items[row["id"]] = Shown(fields, passages, golds, choice=graded.read(row["label"]) or "")
         return items
 

@@ -1,4 +1,4 @@
-"""`quadrag label`: a draw of a run's items with known probabilities, and the score corrected by people's labels."""
+"""`quadrag label`: a draw of a run's items, and the score corrected by people's labels."""
 
 import codecs
 import csv
@@ -62,12 +62,9 @@ def test_a_sheet_goes_out_and_comes_back(judged):
 
 
 def test_labels_of_a_random_draw(judged):
-    ids = [
-        row["id"] for row in map(eval, Path("runs/a/answers.jsonl").read_text().replace("null", "None").splitlines())
-    ]
-    Path("mine.csv").write_text(
-        "id,label\n" + "".join(f"{name},{'right' if n % 2 else ''}\n" for n, name in enumerate(ids))
-    )
+    ids = [row["id"] for _, row in read_jsonl(Path("runs/a/answers.jsonl"))]
+    lines = [f"{name},{'right' if n % 2 else ''}\n" for n, name in enumerate(ids)]
+    Path("mine.csv").write_text("id,label\n" + "".join(lines))
     done = judged("label", "runs/a", "--people", "mine.csv")
     assert done.code == 0, done.err
     assert re.search(r"^corrected by labels +100\.0 +64\.6 to 100\.0 +15$", done.out, flags=re.MULTILINE)
