@@ -9,8 +9,7 @@ import json
 import random
 import re
 import unicodedata
-from collections import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -42,7 +41,7 @@ class Request(NamedTuple):
 
 # What asks a model is a generator: it yields a `Request` and is handed the text of the reply. Those of many rows go
 # side by side, so that their requests are one batch.
-Work = abc.Generator[Request, str, list[Row]]
+Work = Generator[Request, str, list[Row]]
 
 
 class Step(NamedTuple):
@@ -151,13 +150,12 @@ _LONGEST = 200_000  # characters of a reply that is read
 @cache
 def load_prompts(path: Path) -> dict[str, Any]:
     """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
-    prompts: dict[str, Any] = parse_yaml(path.read_bytes(), path, "prompts by step and language")
-    return prompts
+    return dict(parse_yaml(path.read_bytes(), path, "prompts by step and language"))
 
 
 def ask(
     prompt: Mapping[str, Any], language: str, slots: Mapping[str, str], read: Callable[[Any], Any] | None = None
-) -> abc.Generator[Request, str, Any]:
+) -> Generator[Request, str, Any]:
     """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
 
     A prompt has its text by language, with slots. Its `fields` say what is wanted by name: ``text``, ``texts``,

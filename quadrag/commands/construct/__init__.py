@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.recipe in OTHERS:
         return int(OTHERS[arguments.recipe].run(arguments))
     from quadrag.chat.policy import Prices
-    from quadrag.construct.construct import RULES, Generator, construct, format_calls, tabulate_made
+    from quadrag.construct.construct import RULES, Maker, construct, format_calls, tabulate_made
     from quadrag.construct.recipe import Order, load
     from quadrag.reporting.text import print_tables
 
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise QuadragError(f"the recipe of {arguments.recipe}: expected {expected}")
     order = Order(model=arguments.llm or RULES, **{name: getattr(arguments, name) for name in _ORDER})
     with _open_models(arguments) as models:
-        made = construct(order, Generator(models.system.completer if models else None))
+        made = construct(order, Maker(models.system.completer if models else None))
         spent = models.system.spent if models else None
     print_tables(tabulate_made(made))
     currency = Prices.load(arguments.prices).currency if arguments.prices else ""
