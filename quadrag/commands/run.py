@@ -91,7 +91,7 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
         specs, head = [plan.plan_run(partial, trust)], None
     first = specs[0]
     with open_models(first, policy) as models:
-        model = plan.name_system(first, models.system.name)
+        model = getattr(first.system, "name", None) or models.system.name
         if first.replica:
             model = first.retrieval.embedding if first.replica.replaced else ""
         variant = first.replica is None and not (arguments.all and load(benchmark).corpus is None)

@@ -4,7 +4,6 @@ A recipe says which documents it takes, its steps, how what came of them is writ
 model says is held against its type, and against the source by rule: nothing enters a dataset on a model's word alone.
 """
 
-import hashlib
 import json
 import random
 import re
@@ -18,10 +17,10 @@ from typing import Annotated, Any, NamedTuple, cast
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StringConstraints, TypeAdapter
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, parse_json, parse_yaml
+from quadrag.errors import QuadragError, parse_json, read_yaml
 from quadrag.metrics._shared.phrases import stands_whole
 from quadrag.metrics._shared.slots import fill
-from quadrag.records import dumps
+from quadrag.records import digest
 
 Value = str | list[str]
 Row = dict[str, Any]
@@ -96,7 +95,7 @@ class Item(NamedTuple):
     @property
     def id(self) -> str:
         """A name made of its content: a grade counts for what its annotator saw, and for nothing else."""
-        return hashlib.sha256(dumps([self.cell, self.line]).encode()).hexdigest()[:16]
+        return digest([self.cell, self.line])
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ _LONGEST = 200_000  # characters of a reply that is read
 @cache
 def load_prompts(path: Path) -> dict[str, Any]:
     """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
-    return dict(parse_yaml(path.read_bytes(), path, "prompts by step and language"))
+    return dict(read_yaml(path, "prompts by step and language"))
 
 
 def ask(

@@ -5,7 +5,8 @@ from typing import Any
 
 import yaml
 
-from quadrag.benchmark import known, load
+from quadrag import catalogue
+from quadrag.benchmark import load
 
 from .examination import list_configs, list_splits
 
@@ -15,7 +16,7 @@ _VERSION = {"version": 1.0}
 
 def task_files() -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every file."""
-    for benchmark in known():
+    for benchmark in catalogue.benchmarks():
         for config in list_configs(benchmark):
             for split in list_splits(benchmark, config):
                 task = _describe_task(benchmark, config, split)

@@ -30,7 +30,6 @@ CASES = [
     ({"judge": ["http://127.0.0.1:9/v1#m", "omnieval-evaluator=http://127.0.0.1:9/v1"]}, "name it first"),
     ({"judge": "gpt-3.5-turbo-0125=http://127.0.0.1:9/v1#m"}, "leave out #"),
     ({"judge_format": "yaml"}, "'yaml'; known: text, json, schema"),
-    ({"judge_format": "json"}, "judge-format"),
     ({"judge": "http://127.0.0.1:9/v1#m", "judge_max_tokens": 0}, "max_tokens is 0"),
     ({"max_failed": 20}, "max_failed is 20"),
     ({"timeout": 0}, "timeout is 0"),

@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 from huggingface_hub import DatasetCard
+from specs import spec_of
 
 from quadrag import __version__, catalogue
 from quadrag.commands.shared.parser import build_parser
@@ -17,7 +18,6 @@ from quadrag.errors import QuadragError
 from quadrag.hub.card import split_card
 from quadrag.hub.cards import render
 from quadrag.hub.export import export
-from quadrag.parts import Conditions
 
 pytestmark = pytest.mark.plugins
 
@@ -108,9 +108,9 @@ def test_commands_code_and_metrics_of_the_card_hold(benchmark):
     for call in calls:
         assert call.keywords[0].value.value in catalogue.config(benchmark, call.args[1].value).splits
     record = catalogue.plugin(benchmark)
-    conditions = Conditions("bm25", {"gold": "test"}, top_k=5)
     configs = [config for config, _ in record.paper_runs(False)]
-    used = {metric.module for config in configs for metric in record.metrics(config, conditions)}
+    specs = [spec_of(benchmark, config, retriever="bm25", options={"gold": "test"}) for config in configs]
+    used = {metric.module for spec in specs for metric in record.metrics(spec)}
     section = body.split("## Metrics and baselines\n")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", section)) == used
 
