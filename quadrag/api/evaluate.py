@@ -12,10 +12,8 @@ from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels
 from quadrag.loading import Corpus, load_questions, open_whole_corpus
 from quadrag.records import Passage
+from quadrag.results import NAME, PROFILES, NoteCode, RunRecord, read_run
 from quadrag.results.certificates import read_certificates
-from quadrag.results.note import NoteCode
-from quadrag.results.record import NAME, RunRecord, read_run
-from quadrag.results.run import PROFILES
 from quadrag.run.models import open_models
 from quadrag.run.plan import plan_judges, plan_run
 from quadrag.run.run import run

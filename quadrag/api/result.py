@@ -30,11 +30,10 @@ from quadrag.reporting.table import FEW, RATE, Table, count_all, count_both, for
 from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
+from quadrag.results import PROFILES, Level, Note, NoteCode, Place, Run, ScoreKey, Status
+from quadrag.results import Score as RunScore
 from quadrag.results import compare as comparisons
 from quadrag.results.items import FAILED, is_whole, pick_headlines, read_items, reason_of, with_pooled
-from quadrag.results.note import Level, Note, NoteCode
-from quadrag.results.run import PROFILES, Place, Run, ScoreKey, Status
-from quadrag.results.run import Score as RunScore
 from quadrag.run.folder import read_runs
 
 PAGE = "report.html"  # of a run, in its folder

@@ -70,8 +70,8 @@ def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least
     """Hold the runs against what is asked of them, and say in a line what fails."""
     from quadrag.reporting.comparison import check_gate
     from quadrag.reporting.tables import merge_all
+    from quadrag.results import own_profile
     from quadrag.results.compare import compare
-    from quadrag.results.run import own_profile
 
     profile = options.profiles(arguments, own_profile([one for _, parts in runs for one in parts]))[0]
     groups = merge_all(runs) if arguments.fail_if else []
@@ -89,8 +89,7 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
     from quadrag.audit import read_findings
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.tables import tabulate, tabulate_without
-    from quadrag.results.note import Note, NoteCode
-    from quadrag.results.run import own_profile
+    from quadrag.results import Note, NoteCode, own_profile
 
     results = [result for _, parts in runs for result in parts]
     own, labels = own_profile(results), arguments.labels

@@ -19,9 +19,7 @@ from quadrag.errors import QuadragError, one_line
 from quadrag.hub.card import HubTask, list_hub_tasks, strip_place
 from quadrag.hub.push import check_name, hub_errors, open_client
 from quadrag.provenance import Provenance
-from quadrag.results.note import NoteCode
-from quadrag.results.record import RunRecord, read_run
-from quadrag.results.run import ALL, Score, read_scores
+from quadrag.results import ALL, NoteCode, RunRecord, Score, read_run, read_scores
 from quadrag.run.folder import run_folders
 
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.

@@ -19,8 +19,7 @@ from quadrag.stats import NOT_APPLICABLE
 
 from .certificates import REFUSED, kept_certificates, mark_by_chance
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
-from .note import Note, NoteCode
-from .record import RunRecord
+from .record import Note, NoteCode, RunRecord
 from .run import ALL, PROFILES, UNJUDGED, Cause, Counts, Run, Score, ScoreKey, Status, record_of
 
 # Of which a run keeps what was said, with the kind of their sentence then.

@@ -28,8 +28,7 @@ from quadrag.stats import (
 
 from .certificates import kept_certificates
 from .items import average_samples, counts, items_of, name_question, name_whole, pick_headlines, stratify, with_pooled
-from .note import NoteCode
-from .record import RunRecord
+from .record import NoteCode, RunRecord
 from .run import PROFILES, Place, Run, Score, Status, find_by_phrase
 
 ALPHA = 0.05  # of differences that are none, the share that is taken for one

@@ -18,8 +18,7 @@ from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_k
 from quadrag.records import Key
 from quadrag.stats import Interval
 
-from .note import Note, NoteCode
-from .record import RunRecord, check_stage
+from .record import Note, NoteCode, RunRecord, check_stage
 
 Place: TypeAlias = tuple[str, str, str, str]  # config, split, metric and key of a row
 PROFILES = ("official", "corrected")

@@ -26,10 +26,9 @@ from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
 from quadrag.printing import Progress
 from quadrag.provenance import Share, Source, join
 from quadrag.records import Answer, Key, Passage, Question, append_rows, digest, dumps, jsonl_text, read_whole_rows
+from quadrag.results import Asked, Run, RunRecord, Score
 from quadrag.results.check import settle_scores
 from quadrag.results.items import find_short
-from quadrag.results.record import RunRecord
-from quadrag.results.run import Asked, Run, Score
 from quadrag.scoring.drive import DeadJudge, ScoringInputs
 from quadrag.scoring.judging import Scored, check_judges, count_verdicts, score_answers
 from quadrag.scoring.served import read_served
