@@ -42,8 +42,6 @@ Values: TypeAlias = tuple[dict[Any, float], dict[Any, float]]  # what each quest
 
 
 class Reason(StrEnum):
-    """Why a score of two runs has no difference."""
-
     INVALID = "invalid"
     ONLY_ONE = "only_one"  # has it, or was judged
     JUDGE_CONSTANT = "judge_constant"  # it says the same of every answer
@@ -411,7 +409,6 @@ def gains_of(values: Values, place: Place) -> dict[Any, float]:
 
 
 def list_gains(first: Run, second: Run, place: Place, profile: str = PROFILES[0]) -> dict[Any, float]:
-    """Return what each question that both runs scored gained in the second one, its samples' mean, by its key."""
     sides = _find_sides((first, second), place, profile)
     return gains_of(_count(sides, place, profile), place) if sides else {}
 

@@ -296,7 +296,6 @@ class RunRecord:
         return self.unread_judge is not None or bool(many and (self.unreadable or self.failed_verdicts))
 
     def find_notes(self, *codes: NoteCode) -> list[Note]:
-        """Return its notes of these codes, in the order of the codes; of INVALID: some of its scores have no value."""
         return [note for code in codes for note in self.notes if note.code is code]
 
     def write(self, folder: Path) -> None:

@@ -191,8 +191,6 @@ PROFILES = ("official", "corrected")
 
 
 class Asked(NamedTuple):
-    """What is kept of a question in a run's folder."""
-
     sha256: str  # a digest of it with its gold, by which two runs know the questions that they share
     unit: str | None = None  # what hangs together with it; None where it stands alone
     # the groups of questions that it belongs to, by the name of the grouping.
