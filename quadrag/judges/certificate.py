@@ -26,9 +26,8 @@ from quadrag.metrics._shared.scoring import drive
 from quadrag.printing import Progress
 from quadrag.records import write_text
 from quadrag.reporting.table import ALIKE, FEW, NOTHING, Cell, Row, Table, format_value
+from quadrag.results import PROFILES, Note
 from quadrag.results.certificates import FORM, Certificate, read_signature, round_two
-from quadrag.results.note import Note
-from quadrag.results.run import PROFILES
 from quadrag.scoring.drive import Judge, Messages
 from quadrag.sheet import read_sheet
 from quadrag.spec import RunSpec

@@ -20,8 +20,8 @@ from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.page.labelling import Labelling, Shown, change_row
 from quadrag.reporting.questions import ItemFilter, RunReader, spell_gold
 from quadrag.reporting.table import NOTHING, Cell, Row, Table, format_value, interval_cell
+from quadrag.results import Run
 from quadrag.results.items import FAILED, reason_of
-from quadrag.results.run import Run
 from quadrag.sheet import read_sheet
 from quadrag.stats import Item, summarise_all
 from quadrag.stats.agreement import ppi_mean

@@ -26,10 +26,9 @@ from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
 from quadrag.printing import Progress
 from quadrag.provenance import Share, Source, join
 from quadrag.records import Answer, Key, Passage, Question, append_rows, digest, dumps, jsonl_text, read_whole_rows
+from quadrag.results import Asked, Run, RunRecord, Score
 from quadrag.results.check import settle_scores
 from quadrag.results.items import find_short
-from quadrag.results.record import RunRecord
-from quadrag.results.run import Asked, Run, Score
 from quadrag.scoring.drive import DeadJudge, ScoringInputs
 from quadrag.scoring.judging import Scored, check_judges, count_verdicts, score_answers
 from quadrag.scoring.served import read_served
@@ -229,7 +228,7 @@ def show_again(folder: RunFolder, policy: CallPolicy) -> Run:
     record = folder.record
     record.max_failed = policy.max_failed
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
-    result = replace(read_result(folder.path, run=record), reused=True)
+    result = replace(read_result(folder.path, record), reused=True)
     record.write(folder.path)
     return result
 
@@ -239,7 +238,7 @@ def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, As
     record.state, record.stopped = "running", None
     record.command, record.versions = list(policy.command), dict(_versions())
     record.source, record.held = loaded.source_text, [*source.held]
-    record.provenance = join([source.provenance, *([loaded.corpus.source.provenance] if loaded.corpus else [])]).value
+    record.provenance = join([source.provenance, *([loaded.corpus.source.provenance] if loaded.corpus else [])])
     record.coverage = Share(len(loaded.questions), loaded.total) if len(loaded.questions) < loaded.total else None
     record.max_failed, record.profile = policy.max_failed, policy.profile
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates

@@ -14,10 +14,8 @@ from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
 from quadrag.printing import Progress
 from quadrag.records import Answer, dumps
+from quadrag.results import PROFILES, Note, RunRecord, Score
 from quadrag.results.certificates import FIRST, check_judge, read_verdict, read_verdicts
-from quadrag.results.note import Note
-from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Score
 from quadrag.spec import RunSpec
 
 from .drive import DeadJudge, Request, Rows, ScoringInputs, apply_metric, score
@@ -44,7 +42,7 @@ class Scored(NamedTuple):
 
     def enter_in(self, run: RunRecord) -> None:
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unreadable_judge, self.dead
-        run.notes = [note.as_row() for note in self.notes]
+        run.notes = [*self.notes]
 
 
 def score_answers(

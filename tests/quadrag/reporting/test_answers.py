@@ -8,8 +8,8 @@ import pytest
 
 import quadrag
 from quadrag.records import write_jsonl
+from quadrag.results import NoteCode
 from quadrag.results.check import check_validity
-from quadrag.results.note import NoteCode
 
 pytestmark = pytest.mark.plugins
 
