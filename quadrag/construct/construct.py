@@ -185,14 +185,12 @@ def _describe(order: Order) -> dict[str, Any]:
 
 
 def _claim(out: Path, claim: Mapping[str, Any]) -> None:
-    if (out / OWN_RECORD).is_file():
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        write_record(out, {**claim, "splits": {}, "quadrag": quadrag.__version__})
+    else:
         before = read_record(out)
         if other := [name for name in claim if before.get(name) != claim[name]]:
             raise QuadragError(f"{out} holds a dataset made otherwise ({', '.join(other)}); give another --out")
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise QuadragError(f"{out} holds something else; give a new folder with --out")
-    else:
-        write_record(out, {**claim, "splits": {}, "quadrag": quadrag.__version__})
 
 
 def read_record(dataset: Path) -> dict[str, Any]:
