@@ -69,9 +69,9 @@ def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
     """Have the wrong answers of a run sorted by what went wrong."""
     from quadrag.judges.labelled import find_classes, list_wrong, tabulate_classes, take_back
     from quadrag.provenance import Provenance
-    from quadrag.reporting.names import title_of
     from quadrag.reporting.notes import note_validity
     from quadrag.reporting.questions import find_metric
+    from quadrag.reporting.table import title_of
 
     result, record = reader.result, reader.result.record
     classes = find_classes(record.benchmark, record.config)
