@@ -114,8 +114,13 @@ def construct(order: Order, maker: Maker) -> dict[str, Any]:
     first = _draw(order) if begin is None else begin
     rows, made = run_steps(recipe.steps(order), first, maker, stages, len(cleaning) + 1)
     splits = recipe.write(rows, order, order.out)
-    record = {**claim, "splits": splits, "steps": [*cleaned, *made], "stopped": maker.stopped}
-    record["quadrag"] = quadrag.__version__
+    record = {
+        **claim,
+        "splits": splits,
+        "steps": [*cleaned, *made],
+        "stopped": maker.stopped,
+        "quadrag": quadrag.__version__,
+    }
     write_record(order.out, record)
     if not splits:
         raise QuadragError(f"no question came of {len(documents)} documents; {stages} says why, by step")
