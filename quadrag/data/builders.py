@@ -27,7 +27,6 @@ from quadrag.records import scratch, sweep, write_text
 SAMPLE = files.SAMPLE
 RECORD = "quadrag.json"  # beside a prepared config: what it was built from
 _INFO = "dataset_info.json"  # what `datasets` says of it
-_MADE_UP = "The rows are the bundled sample of quadrag, which is made up."
 
 
 def open_builder(
@@ -179,7 +178,8 @@ def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
     identity = files.identify(benchmark, files.join_files(place.files))
     builder = catalogue.builder_class(benchmark)(config_name=config, dataset_name=benchmark, hash=identity)
     if place.source.provenance is Provenance.SAMPLE:
-        builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
+        made_up = "The rows are the bundled sample of quadrag, which is made up."
+        builder.info.description = f"{made_up}\n{builder.info.description}"
     # To the constructor it would change the config's name; a copy, since all builders are given this very config.
     builder.config = copy.copy(builder.config)
     builder.config.data_dir = str(place.folder)
