@@ -10,9 +10,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from quadrag.metrics._shared.scoring import fold
-from quadrag.reporting.names import interval_cell
 from quadrag.reporting.notes import INTERVALS
-from quadrag.reporting.table import Row, Table
+from quadrag.reporting.table import Row, Table, interval_cell
 from quadrag.retrieval import webpage
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, summarise_all
 
