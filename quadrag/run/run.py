@@ -18,7 +18,6 @@ from typing import Any
 
 from quadrag import __version__, stats
 from quadrag.benchmark import Benchmark, Finder, identify_options, load
-from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import FAILED
 from quadrag.data.authors import know_files
 from quadrag.errors import NotReady
@@ -303,11 +302,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Passages
         return Generated([Answer(**row) for _, row in folder.read(ANSWERS)])
     system.keep(folder.place(ANSWERING))
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples) as progress:
-        try:
-            generated = system.answer(loaded, loaded.questions, passages, progress.update)
-        except BudgetReached as stop:
-            (generated,) = stop.results
-            generated.stopped = stop.params
+        generated = system.answer(loaded, loaded.questions, passages, progress.update)
     record.failures, record.latency_seconds = generated.failures, generated.latency
     if generated.stopped:
         return generated
