@@ -9,8 +9,8 @@ from quadrag.benchmark import load
 from quadrag.catalogue import configs
 from quadrag.provenance import Share, join
 from quadrag.results.certificates import note_judges, unique
-from quadrag.results.note import Note, rename_splits
-from quadrag.results.run import PROFILES, Run
+from quadrag.results.note import Note, NoteCode, rename_splits
+from quadrag.results.run import PROFILES, Run, own_profile
 from quadrag.run.finished import refuse_repeated_tasks
 from quadrag.spec import NONE
 
@@ -46,7 +46,10 @@ def tabulate(
         QuadragError: the systems cannot be compared, or runs not stand in one table.
     """
     if len(systems) > 1:
-        return [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
+        tables = [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
+        if own_profile(result for _, parts in systems for result in parts) is None:
+            tables[0].notes.insert(0, Note(NoteCode.PROFILES_MIXED))
+        return tables
     [(_, results)] = systems
     first = results[0].record
     if len(results) == 1 and not (paper or (first.spec.replica and first.whose.comparable)):
