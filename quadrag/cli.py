@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return commands.load(arguments.command).run(arguments) or 0
     except QuadragError as error:
         say(str(error))
-        return 2
+        return error.code
     except KeyboardInterrupt:
         say("stopped; run the same command again to go on")
         return 130

@@ -8,8 +8,6 @@ measured that need no model: recorded ones, and rules.
 """
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from quadrag.errors import QuadragError
 from quadrag.printing import say, write
 
 from .shared import options
-from .shared.session import add_judges, call_policy, print_tables, read_file
+from .shared.session import add_judges, call_policy, read_file
 
 _SHOWN = 120  # characters of a reply
 EXAMPLES = (
@@ -28,10 +26,9 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("people", metavar="LABELS", nargs="?", help="a known set, or a file")
+    parser.add_argument("labels_file", metavar="LABELS", nargs="?", help="a known set, or a file")
     parser.add_argument("--list", action="store_true", help="the known sets")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else right or wrong)")
-    parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
     options.add(
         parser, "data-dir out labels spec", data_dir="with a known set's files", out="a file for the certificate"
     )
@@ -39,51 +36,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.judges.ask import list_judges
-    from quadrag.judges.certificate import certify, describe_labels, find_few, tabulate, write_certificate
-    from quadrag.judges.known import list_sets, open_labels
-    from quadrag.judges.labels import write_items
+    from quadrag.judges import ask, certificate, known
+    from quadrag.reporting.text import print_tables
 
-    if arguments.list or not arguments.people:
-        write(*list_sets(), "next: quadrag certify-judge LABELS --judge http://HOST/v1")
+    if arguments.list or not arguments.labels_file:
+        write(*known.list_sets())
         return 0
-    labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
-    if arguments.items:
-        write_items(labels, Path(arguments.items))
-        if not arguments.judge:
-            write(f"{arguments.items}: {len(labels.items)} items")
-            return 0
-    specs = arguments.judge or list_judges(labels)
-    if not specs:
+    labels = known.open_labels(arguments.labels_file, arguments.metric, arguments.data_dir)
+    judges = arguments.judge or ask.list_judges(labels)
+    if not judges:
         raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge")
-    if len(specs) > 1 and (arguments.judge or arguments.out):
-        raise QuadragError(f"a certificate is of one judge; name it with --judge {specs[0]}")
-    if arguments.out and (few := find_few(labels.items)):  # before a judge is paid
+    if len(judges) > 1 and (arguments.judge or arguments.out):
+        raise QuadragError(f"a certificate is of one judge; name it with --judge {judges[0]}")
+    if arguments.out and (few := certificate.find_few(labels.items)):  # before a judge is paid
         raise QuadragError(f"{few}, or leave out --out")
-    judges = []
-    for spec in specs:
-        verdicts = _take_verdicts(arguments, labels, spec)
+    certificates = []
+    for judge in judges:
+        verdicts = ask.find_verdicts(labels, judge) or _ask_judge(arguments, labels)
         if invalid := _find_invalid(arguments, labels, verdicts):
             say(f"INVALID, {invalid}; no certificate")
             return 3
-        judges.append(certify(labels, verdicts))
+        certificates.append(certificate.certify(labels, verdicts))
     if arguments.out:
-        write_certificate(judges[0], Path(arguments.out))
-    write(describe_labels(labels))
-    print_tables(arguments, tabulate(judges))
+        certificate.write_certificate(certificates[0], Path(arguments.out))
+    write(certificate.describe_labels(labels))
+    print_tables(certificate.tabulate(certificates), language=arguments.labels)
     if arguments.out:
         write(arguments.out)
     return 0
 
 
-def _take_verdicts(arguments: argparse.Namespace, labels: Any, spec: str) -> Any:
-    from quadrag.judges.ask import ask_judge, check_askable, find_benchmark, find_verdicts
+def _ask_judge(arguments: argparse.Namespace, labels: Any) -> Any:
+    """Ask the judge of the arguments as a run of a benchmark asks it."""
+    from quadrag.judges import ask
+    from quadrag.run.models import open_models
+    from quadrag.run.plan import plan_run
 
-    if verdicts := find_verdicts(labels, spec):
-        return verdicts
-    check_askable(labels)
-    with open_judge(arguments, *find_benchmark(labels.graded)) as judge:
-        return ask_judge(labels, judge)
+    ask.check_askable(labels)
+    benchmark, config = ask.find_benchmark(labels.graded)
+    judged = add_judges(arguments, {"judges": read_file(arguments).get("judges", [])}, benchmark)
+    spec = plan_run({**judged, "benchmark": benchmark, "config": config})
+    with open_models(spec, call_policy(arguments)) as models:
+        return ask.ask_judge(labels, models.judges[0])
 
 
 def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> str:
@@ -103,16 +97,3 @@ def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> 
         return str(few)
     check_classes(judged, f"{labels.name}, what {verdicts.judge} judged", labels.graded)
     return ""
-
-
-@contextmanager
-def open_judge(arguments: argparse.Namespace, benchmark: str, config: str) -> Iterator[Any]:
-    """Open the judge of the arguments as a run of a benchmark asks it."""
-    from quadrag.run.models import open_models
-    from quadrag.run.plan import plan_run
-
-    if len(arguments.judge) != 1:
-        raise QuadragError(f"one judge is asked at a time, and {len(arguments.judge)} were named; give --judge once")
-    judged = add_judges(arguments, {"judges": read_file(arguments).get("judges", [])}, benchmark)
-    with open_models(plan_run({**judged, "benchmark": benchmark, "config": config}), call_policy(arguments)) as models:
-        yield models.judges[0]

@@ -12,7 +12,6 @@ from typing import Any
 from quadrag.printing import write
 
 from .shared import options
-from .shared.session import print_tables
 
 EXAMPLES = ("quadrag demo",)
 
@@ -28,6 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.table import Row, Table
     from quadrag.reporting.tables import headline_cells, tabulate
+    from quadrag.reporting.text import print_tables
     from quadrag.results.selection import pick_headlines
     from quadrag.run.sweep import run_demo
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
         heads = [(folder.name, pick_headlines(result.scores, "official")[0]) for folder, result in runs]
         lines = [Row(f"{folder} {score.label}", headline_cells(score)) for folder, score in heads]
         table = Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
-        print_tables(arguments, [table])
+        print_tables([table], language=arguments.labels)
         results[:0] = [result for _, result in runs]  # the page begins with what a terminal ends with
     page, systems = out / "report.html", [("demo", results)]
     write_page(page, systems, tabulate(systems, labels=arguments.labels, page=True), arguments.labels)

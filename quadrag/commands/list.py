@@ -8,14 +8,11 @@ they differ.
 """
 
 import argparse
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.printing import wrap, write
-
-from .shared import options
 
 EXAMPLES = ("quadrag list", "quadrag list BENCHMARK", "quadrag list --recipe NAME")
 _WIDTH = 80
@@ -28,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help="settings of a recipe, or of all whose names begin so: BENCHMARK, BENCHMARK-table3",
     )
-    options.add(parser, "json", json="with --recipe: as one object for scripts")
     parser.add_argument("--spec", action="store_true", help="with --recipe: as YAML, for `quadrag run --recipe FILE`")
 
 
@@ -37,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.run.plan import judge_presets, read_recipe, recipes
 
     if arguments.recipe is not None:
-        from quadrag.reporting.settings import describe_settings, tabulate_settings
+        from quadrag.reporting.settings import tabulate_settings
         from quadrag.reporting.text import print_tables
 
         begun = [name for name in recipes() if name.startswith(f"{arguments.recipe}-")]
@@ -48,13 +44,11 @@ def run(arguments: argparse.Namespace) -> None:
             whole: Any = {name: read_recipe(name)[1] for name in named}
             whole = whole if len(named) > 1 else whole[named[0]]
             write(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=_WIDTH).rstrip())
-        elif arguments.json:
-            write(json.dumps(describe_settings(named), ensure_ascii=False))
         else:
             print_tables(tabulate_settings(named))
         return
-    if arguments.json or arguments.spec:
-        raise QuadragError("--json and --spec are for --recipe NAME; give it too, or leave them out")
+    if arguments.spec:
+        raise QuadragError("--spec is for --recipe NAME; give it too, or leave it out")
     if arguments.benchmark:
         write(*_describe(catalogue.benchmark_name(arguments.benchmark)))
         return
@@ -63,8 +57,11 @@ def run(arguments: argparse.Namespace) -> None:
         for name, config in catalogue.configs(benchmark).items():
             write(_hang(name, ", ".join(config.splits)))
     write("", "\n  ".join(wrap("metrics: " + ", ".join(catalogue.metrics()), _WIDTH)))
-    write("\n  ".join(["recipes:", *recipes()]), "judges, as --judge NAME=http://HOST/v1:")
-    write(*(_hang(name, preset.source) for name, preset in judge_presets().items()))
+    if known := recipes():
+        write("\n  ".join(["recipes:", *known]))
+    if presets := judge_presets():
+        write("judges, as --judge NAME=http://HOST/v1:")
+        write(*(_hang(name, preset.source) for name, preset in presets.items()))
 
 
 def _hang(name: str, text: str, at: int = 33) -> str:
@@ -79,13 +76,14 @@ def _describe(benchmark: str) -> Iterator[str]:
     from quadrag.data.card_facts import card_facts
 
     hub, record = card_facts(benchmark), load(benchmark)
-    about = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
-    yield from wrap(" ".join(about.split()), _WIDTH)
+    description = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
+    yield from wrap(" ".join(description.split()), _WIDTH)
     yield f"Paper: {record.paper}"
-    yield _hang("--option", record.option_help, 15)
-    words = {name: [one.help] if one.help else [] for name, one in record.retrievers.items()}
-    words[record.default_retriever].insert(0, "default")
-    retrievers = ", ".join(f"{name} ({', '.join(said)})" if said else name for name, said in words.items())
+    if record.option_help:
+        yield _hang("--option", record.option_help, 15)
+    about = {name: [retriever.help] if retriever.help else [] for name, retriever in record.retrievers.items()}
+    about[record.default_retriever].insert(0, "default")
+    retrievers = ", ".join(f"{name} ({', '.join(words)})" if words else name for name, words in about.items())
     yield _hang("--retriever", retrievers, 15)
     for name, config in catalogue.configs(benchmark).items():
         yield ""

@@ -41,7 +41,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"{arguments.out} is there already, and may hold answers; name another file")
     else:
         write_jsonl(Path(arguments.out), rows)
-        write(f"next: add `answer` to each line, then: quadrag score {arguments.out}")
 
 
 def _make_row(question: Any) -> dict[str, Any]:

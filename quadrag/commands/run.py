@@ -39,27 +39,28 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.results.certificates import lay_beside
 
     with session.results_alone(arguments.json) as stdout:
-        if estimate := session.start_estimate(arguments):
-            with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
-                _, sweep = _run_all(arguments, estimate, Path(aside))
-            session.print_estimate(arguments, estimate, stdout)
-            session.print_left_out(sweep.left_out)
+        policy = session.call_policy(arguments)
+        if policy.estimate:
+            with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as scratch:
+                _, sweep = _run_all(arguments, policy, Path(scratch, "run"))
+            session.print_estimate(arguments, policy, stdout, sweep.left_out)
             return 0
-        out, sweep = _run_all(arguments)
+        out, sweep = _run_all(arguments, policy, arguments.out and Path(arguments.out))
         lay_beside(sweep.results)
-        groups, profiles = [[(out.name, sweep.results)]], options.profiles(arguments)
-        return session.show_results(arguments, stdout, groups, out, profiles, arguments.all, sweep.left_out)
+        systems, page = [(out.name, sweep.results)], out / "report.html"
+        session.show_results(arguments, stdout, [systems], options.profiles(arguments), out, page, arguments.all)
+        return session.close(arguments, sweep.results, page, sweep.left_out)
 
 
-def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | None = None) -> tuple[Path, Any]:
-    """Do the runs that were asked for, in their own folder or `aside`; return it and them."""
+def _run_all(arguments: argparse.Namespace, policy: Any, out: Path | None) -> tuple[Path, Any]:
+    """Do the runs that were asked for, in a folder that is named by them unless the user did; return it and them."""
     from quadrag.benchmark import load
     from quadrag.run import plan
     from quadrag.run import sweep as sweeps
     from quadrag.run.models import open_models
     from quadrag.run.run import run
 
-    policy, partial = session.call_policy(arguments, estimate), session.partial_spec(arguments)
+    partial = session.partial_spec(arguments)
     recipes = plan.recipes_of_table(arguments.recipe)
     if arguments.all and arguments.recipe is not None:
         raise QuadragError("--all and --recipe each say what to run; give one of them")
@@ -72,14 +73,10 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
     else:
         benchmark = plan.name_benchmark(partial)
     partial, trust = session.add_judges(arguments, partial, benchmark), policy.trust
-
-    def place(name: str) -> Path:
-        return aside / "run" if aside else Path(arguments.out or name)
-
     if recipes:
         planned = plan.plan_table(recipes, partial, trust)
         first, *_ = next(iter(planned.values()))
-        out = place(sweeps.name_folder(first, "", arguments.recipe, variant=False))
+        out = out or Path(sweeps.name_folder(first, "", arguments.recipe, variant=False))
         return out, sweeps.run_table(planned, policy, out)
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
     if arguments.all:
@@ -95,7 +92,7 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
         if first.replica:
             model = first.retrieval.embedding if first.replica.replaced else ""
         variant = first.replica is None and not (arguments.all and load(benchmark).corpus is None)
-        out = place(sweeps.name_folder(first, model, head, variant))
+        out = out or Path(sweeps.name_folder(first, model, head, variant))
         if head is None:
             return out, sweeps.Sweep([(out, run(first, policy, models, out))])
         return out, sweeps.run_all(specs, policy, models, out)

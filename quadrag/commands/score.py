@@ -50,19 +50,22 @@ def run(arguments: argparse.Namespace) -> int:
     if len(files) > 1 and "ratings" in dict(arguments.option):
         raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
     with session.results_alone(arguments.json) as stdout:
-        if estimate := session.start_estimate(arguments):
-            _score_files(arguments, files, None, None, estimate)
-            session.print_estimate(arguments, estimate, stdout)
+        policy = session.call_policy(arguments)
+        if policy.estimate:
+            _score_files(arguments, files, None, policy)
+            session.print_estimate(arguments, policy, stdout, {})
             code = 0
         else:
-            code = _score(arguments, files, stdout)
+            code = _score(arguments, files, policy, stdout)
     for line in broken:
         say(f"left out, {line}")
     return 2 if broken else code
 
 
-def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]) -> int:
+def _score(arguments: argparse.Namespace, files: Sequence[Path], policy: Any, stdout: IO[str]) -> int:
     """Score files, and print and write what they came to: of those that can be compared the comparison."""
+    from dataclasses import replace
+
     from quadrag.reporting.tables import gather_systems, group_systems
     from quadrag.results.certificates import lay_beside
     from quadrag.run.files.answers import name_files
@@ -71,15 +74,15 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
     logged = {maker.settings.get("profile") if (maker := find_maker(file)) else None for file in files}
     profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
     out = Path(arguments.out) if arguments.out else None
-    results = _score_files(arguments, files, out, profiles[0])
+    results = _score_files(arguments, files, out, replace(policy, profile=profiles[0]))
     lay_beside(results)
     groups = group_systems(gather_systems([*zip(name_files(files), results, strict=True)]))
-    return session.show_results(arguments, stdout, groups, out, profiles)
+    page = out and out / "report.html"
+    session.show_results(arguments, stdout, groups, profiles, out, page)
+    return session.close(arguments, results, page)
 
 
-def _score_files(
-    arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, profile: str | None, estimate: Any = None
-) -> list[Any]:
+def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, policy: Any) -> list[Any]:
     """Score files one after the other; once a judge is dead none is asked, nor of a task that has no use for it."""
     from dataclasses import replace
 
@@ -91,8 +94,6 @@ def _score_files(
 
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     specs = [_plan(arguments, file) for file in files]
-    policy = session.call_policy(arguments, estimate)
-    policy = replace(policy, profile=profile or policy.profile)
     asks = [any(use.judged for use in list_metrics([(load(spec.benchmark), spec)])) for spec in specs]
     if any(asks):  # else the run refuses a judge
         specs = [spec if asked else spec.changed(judges=()) for spec, asked in zip(specs, asks, strict=True)]

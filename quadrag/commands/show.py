@@ -7,8 +7,6 @@ are shown one after the other.
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.printing import GLANCE, is_terminal, write
@@ -19,7 +17,6 @@ EXAMPLES = (
     "quadrag show runs/a --wrong --split S",
     "quadrag show runs/a --unscored --limit 5",
     "quadrag show runs/a --id 17 --verbose",
-    "quadrag show runs/a --wrong --metric M --ids",
     "quadrag show runs/a runs/b --worse",
 )
 
@@ -37,17 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--metric", metavar="M", help="what says that an answer is wrong or worse (default: a headline)"
     )
     parser.add_argument("--profile", choices=options.PROFILES, help="whose values say so (default: the run's)")
-    parser.add_argument("--ids", action="store_true", help="the ids alone, a line each, for scripts")
-    about = {
-        "limit": "of a run (default: 10; of ids all)",
-        "verbose": "all metrics, what the judge was asked; whole texts",
-    }
+    about = {"limit": "of a run (default: 10)", "verbose": "all metrics, what the judge was asked; whole texts"}
     options.add(parser, "limit verbose labels data-dir", **about)
 
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting.question_text import DisplayOptions, write_changed, write_items
-    from quadrag.reporting.questions import ItemFilter, RunReader, select_changed
+    from quadrag.reporting.questions import ItemFilter, RunReader
     from quadrag.run.folder import read_runs
 
     two = len(arguments.runs) == 2
@@ -65,28 +58,15 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     if two and len(readers) > 2:
         raise QuadragError(f"{' or '.join(arguments.runs)} holds several runs; expected the folders of two")
-    if two and arguments.ids:
-        [(_, before), (_, after)] = readers
-        *_, changed = select_changed(before, after, wanted, arguments.better)
-        write(end=_list_ids([item for _, item in changed], arguments.limit))
-        return
     if two:
         write(*write_changed(readers, wanted, shown, arguments.better))
         return
     lacking = []
     for _, reader in readers:
         try:
-            if arguments.ids:
-                write(end=_list_ids(reader.select(wanted), arguments.limit))
-            else:
-                lines = list(write_items(reader, wanted, shown))
-                write(*[f"== {reader.folder}"] * (len(readers) > 1), *lines)
+            lines = list(write_items(reader, wanted, shown))
+            write(*[f"== {reader.folder}"] * (len(readers) > 1), *lines)
         except QuadragError as error:  # it has no such split, metric or id; another one of the folder may have it
             lacking.append(error)
     if len(lacking) == len(readers):
         raise lacking[0]
-
-
-def _list_ids(items: Sequence[Any], limit: int | None) -> str:
-    ids = dict.fromkeys(info.question.id for info in items)
-    return "".join(f"{ident}\n" for ident in list(ids)[:limit])

@@ -1,6 +1,7 @@
 """Open the page of a run, or of several beside each other, in the browser.
 
-It needs no server: the page is a file, whose name is printed.
+It needs no server: the page is a file, whose name is printed: RUN/report.html,
+of several runs compare.html.
 """
 
 import argparse
@@ -17,24 +18,25 @@ EXAMPLES = ("quadrag view runs/a", "quadrag view runs/a runs/b --no-browser")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="folders of finished runs")
-    parser.add_argument("--html", metavar="FILE", help="the page (default: RUN/report.html; of several compare.html)")
-    options.add(parser, "no-browser labels certificate", no_browser="print the page's name alone")
+    options.add(parser, "no-browser labels", no_browser="print the page's name alone")
 
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting.comparison import refuse_same
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.tables import tabulate
-    from quadrag.results.certificates import lay_beside, read_certificates
-    from quadrag.run.folder import read_runs
+    from quadrag.results.certificates import lay_beside
+    from quadrag.run.folder import SCORES, read_runs
 
     alone = len(arguments.runs) == 1
-    page = Path(arguments.html or (Path(arguments.runs[0]) / "report.html" if alone else "compare.html"))
+    page = Path(arguments.runs[0], "report.html") if alone else Path("compare.html")
     refuse_same(arguments.runs)
     runs = read_runs(arguments.runs)
-    asked = arguments.certificate or arguments.html or arguments.labels != LANGUAGES[0]
-    if asked or not alone or not page.exists():  # else the run itself wrote it, maybe with data that are gone
-        lay_beside([result for _, parts in runs for result in parts], read_certificates(arguments.certificate))
+    results = [result for _, parts in runs for result in parts]
+    scored = max((result.folder / SCORES).stat().st_mtime for result in results if result.folder)
+    # Else the run itself wrote it, maybe with data that are gone.
+    if not alone or arguments.labels != LANGUAGES[0] or not page.exists() or page.stat().st_mtime < scored:
+        lay_beside(results)
         write_page(page, runs, tabulate(runs, labels=arguments.labels, page=True), arguments.labels)
     write(page)
     if not arguments.no_browser:

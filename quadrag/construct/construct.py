@@ -48,13 +48,6 @@ def tabulate_counts(title: str, what: str, column: str, counts: Mapping[str, int
     return Table(title, what, [column], [TableRow(name, [Cell(f"{count:,}")]) for name, count in counts.items()])
 
 
-def format_calls(spent: Mapping[str, Any], currency: str) -> str:
-    """Return how often a model was asked, and what it took, in a line."""
-    tokens = f"{spent['prompt_tokens']:,} in, {spent['completion_tokens']:,} out"
-    line = f"{spent['calls']:,} calls, {spent['cached']:,} kept replies; tokens: {tokens}"
-    return line if spent.get("cost") is None else f"{line}; cost {spent['cost']:.4g} {currency}".rstrip()
-
-
 def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str) -> str:
     """Return a dataset's README from ``construct.json``; `by_rule` is what its questions are without a model."""
     from jinja2 import Template

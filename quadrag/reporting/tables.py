@@ -17,7 +17,7 @@ from quadrag.results.certificates import note_judges, unique
 from quadrag.results.check import is_part
 from quadrag.results.items import exclude, items_of
 from quadrag.results.note import Note, NoteCode, rename_splits
-from quadrag.results.run import ALL, PROFILES, Run, Score, Status, find_by_phrase
+from quadrag.results.run import ALL, PROFILES, Run, Score, Status, find_by_phrase, own_profile
 from quadrag.results.selection import pick_headlines, pool_rows
 from quadrag.run.folder import refuse_repeated_tasks
 from quadrag.spec import NONE
@@ -280,7 +280,10 @@ def tabulate(
         QuadragError: the systems cannot be compared, or runs not stand in one table.
     """
     if len(systems) > 1:
-        return [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
+        tables = [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
+        if own_profile(result for _, parts in systems for result in parts) is None:
+            tables[0].notes.insert(0, Note(NoteCode.PROFILES_MIXED))
+        return tables
     [(_, results)] = systems
     first = results[0].record
     if len(results) == 1 and not (paper or (first.spec.replica and first.whose.comparable)):

@@ -9,7 +9,6 @@ import itertools
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_tables
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -45,6 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.printing import Progress
     from quadrag.provenance import Provenance
     from quadrag.records import dumps, write_text
+    from quadrag.reporting.text import print_tables
 
     from .. import recall
 
@@ -62,6 +62,6 @@ def run(arguments: argparse.Namespace) -> None:
         write_text(Path(arguments.out), dumps(recall.recall_file(questions, cuts, where)) + "\n")
     table = recall.recall_table(questions, cuts, where)
     table.notes += [recall.PUBLISHED] * (source.provenance is not Provenance.OWN)
-    print_tables(arguments, [table])
+    print_tables([table], language=arguments.labels)
     if arguments.out:
         write("", arguments.out)

@@ -14,7 +14,7 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.commands.construct import judge, review
-from quadrag.commands.shared import options
+from quadrag.commands.shared import options, session
 from quadrag.errors import QuadragError
 from quadrag.printing import say, write
 
@@ -48,15 +48,14 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--templates", metavar="FILE", type=Path, help="likewise: YAML, the questions asked of it")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
     about = {"llm": "what makes the questions, unless by rule", "limit": "make questions of N documents, drawn"}
-    options.add(parser, "llm limit estimate", **about)
+    options.add(parser, "llm limit", **about)
     options.add(parser.add_argument_group("calls to models"), options.ASKING)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.recipe in OTHERS:
         return int(OTHERS[arguments.recipe].run(arguments))
-    from quadrag.chat.policy import Prices
-    from quadrag.construct.construct import RULES, construct, estimate, format_calls, tabulate_counts, tabulate_steps
+    from quadrag.construct.construct import RULES, construct, tabulate_counts, tabulate_steps
     from quadrag.construct.recipe import Order, load
     from quadrag.construct.steps import Generator
     from quadrag.reporting.text import print_tables
@@ -66,31 +65,21 @@ def run(arguments: argparse.Namespace) -> int:
         expected = "no --llm, as it is made by rule" if by_rule else "--llm SPEC, which makes questions"
         raise QuadragError(f"the recipe of {arguments.recipe}: expected {expected}")
     order = Order(model=arguments.llm or RULES, **{name: getattr(arguments, name) for name in _ORDER})
-    if arguments.estimate:
-        stages, n, requests = estimate(order)
-        print_tables([tabulate_steps(stages)])
-        write("", f"{n:,} documents or templates to make questions from")
-        if requests:
-            counts = {**requests, "all": sum(requests.values())}
-            print_tables([tabulate_counts("Requests at most; no model was asked", "step", "requests", counts)])
-        return 0
     with _open_models(arguments) as models:
         made = construct(order, Generator(models.system.completer if models else None))
-        spent = models.system.spent if models else None
     counted = tabulate_counts("What was made", "config/split", "questions", made.splits)
     print_tables([tabulate_steps(made.stages), counted])
-    currency = Prices.load(arguments.prices).currency if arguments.prices else ""
-    write("", f"made by rule, {by_rule}" if spent is None else format_calls(spent, currency))
-    config = next(iter(made.splits)).partition("/")[0]
+    if models:
+        session.print_spent([{"questions": models.system.spent}])
+    else:
+        write("", f"made by rule, {by_rule}")
     write(f"{arguments.out}: see its README.md; what was dropped stands in its stages")
-    write(f"next: quadrag run {arguments.recipe} {config} --data-dir {arguments.out}")
     if made.stopped:
         say(made.stopped)
     return 2 if made.stopped else 0
 
 
 def _open_models(arguments: argparse.Namespace) -> Any:
-    from quadrag.commands.shared.session import call_policy
     from quadrag.parts import validate
     from quadrag.run.models import open_models
     from quadrag.spec import RunSpec
@@ -99,4 +88,4 @@ def _open_models(arguments: argparse.Namespace) -> Any:
         return contextlib.nullcontext()
     system = {"llm": arguments.llm, "sampling": _SAMPLING}
     spec = validate(RunSpec, {"benchmark": arguments.recipe, "config": "any", "system": system}, "--llm")
-    return open_models(spec, call_policy(arguments))
+    return open_models(spec, session.call_policy(arguments))

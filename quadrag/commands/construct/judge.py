@@ -45,5 +45,4 @@ def run(arguments: argparse.Namespace) -> int:
     write(describe_labels(labels), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
     print_tables(tabulate([made.before, made.after] if made.before else [made.after]))
     write("", f"certificate: {arguments.out / CERTIFICATE}")
-    write(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
     return 0

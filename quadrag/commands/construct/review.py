@@ -43,17 +43,17 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     drawn = review.sample(items, arguments.sample, arguments.seed)
     page = review.review_page(dataset, recipe, drawn, arguments.annotator, arguments.labels)
-    then = f"quadrag construct review {dataset} --summary"
     if arguments.sheet:
         path = review.sheet_of(dataset, arguments.annotator)
-        write(f"{path}: {len(drawn)} of {len(items)} questions; fill in grade, and at 3 mend the text", f"next: {then}")
+        write(f"{path}: {len(drawn)} of {len(items)} questions; fill in grade, and at 3 mend the text")
     else:
-        serve(arguments, page, f"{len(drawn)} questions", then)
+        serve(arguments, page, f"{len(drawn)} questions")
     return 0
 
 
-def serve(arguments: argparse.Namespace, page: Any, what: str, then: str) -> None:
-    """Serve a page of so many items until Ctrl-C, and say what comes then."""
+def serve(arguments: argparse.Namespace, page: Any, what: str) -> None:
+    """Serve a page of so many items until Ctrl-C."""
+    import contextlib
     import webbrowser
 
     from quadrag.reporting.page.labelling import open_server
@@ -63,7 +63,5 @@ def serve(arguments: argparse.Namespace, page: Any, what: str, then: str) -> Non
         write(f"{what} at {address}, until Ctrl-C; every grade is kept at once")
         if not arguments.no_browser:
             webbrowser.open(address)
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()
-        except KeyboardInterrupt:
-            write("", f"next: {then}")
