@@ -10,7 +10,7 @@ from pages import DOCS, FENCE, PAGES, READMES, ROOT, meaning, read, steps_of
 
 from quadrag import __version__, catalogue
 from quadrag import commands as every_command
-from quadrag.commands.shared.parser import parse
+from quadrag.cli import parse
 from quadrag.run.plan import recipes
 
 COMMANDS = dict.fromkeys(step.text for page in PAGES for step in steps_of(page) if step.kind == "sh")

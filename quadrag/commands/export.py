@@ -8,7 +8,7 @@ are not hosted again the card with the way to the data is written.
 import argparse
 from pathlib import Path
 
-from quadrag.printing import remark, write
+from quadrag.printing import write
 
 from .shared import options
 
@@ -27,16 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.hub.export import export
 
-    done = export(
-        Path(arguments.folder),
-        arguments.benchmark,
-        arguments.data_dir,
-        arguments.accept_licence,
-        lambda label: remark(f"writing {label}"),
-    )
-    for repository in done:
+    folder = Path(arguments.folder)
+    for repository in export(folder, arguments.benchmark, arguments.data_dir, arguments.accept_licence):
         rows = sum(count for splits in repository.rows.values() for count in splits.values())
         what = "a card with the way to the data" if repository.kind == "recipe" else f"{rows:,} rows"
-        write(f"{Path(arguments.folder) / repository.benchmark}: {what}")
+        write(f"{folder / repository.name}: {what}")
         for config, files in repository.lacking.items():
             write(f"  {config}: without {', '.join(files)}")

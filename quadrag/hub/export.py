@@ -6,7 +6,7 @@ one that leaves a column out skips it in each.
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from quadrag import __version__, catalogue
 from quadrag.data import builders, files
 from quadrag.data.card_facts import card_facts
 from quadrag.errors import QuadragError, one_line
+from quadrag.printing import remark
 from quadrag.records import scratch, write_text
 
 from .card import Part, Written, list_licences, make_data_card, make_recipe, read_card, write_eval_yaml
@@ -28,21 +29,24 @@ GROUP_CHARACTERS = 16_000_000
 
 @dataclass(slots=True)
 class Repository:
-    """What is to stand in a dataset repository, and of each config that is not whole what it lacks.
+    """What is to stand in a repository, named without its organisation, and of configs not whole what they lack.
 
-    `kind` is ``data``, ``sample``, ``own`` of a dataset of the user's own, or ``recipe`` where data may not be hosted
-    anew; `data_dir` is where an own dataset lies, else None.
+    `kind` is ``data``, ``sample``, ``own`` of a dataset of the user's own, ``recipe`` where data may not be hosted
+    anew, or ``space`` of a metric; `data_dir` is where an own dataset lies, else None.
     """
 
-    benchmark: str
+    name: str
     kind: str
-    data_dir: str | None
+    data_dir: str | None = None
     parts: dict[str, Part] = field(default_factory=dict)
     lacking: dict[str, list[str]] = field(default_factory=dict)
 
     @property
+    def repo_type(self) -> str:
+        return "space" if self.kind == "space" else "dataset"
+
+    @property
     def rows(self) -> dict[str, dict[str, int]]:
-        """The number of rows that were written, by config and split."""
         return {
             name: {split: written.rows for split, written in part.written.items()} for name, part in self.parts.items()
         }
@@ -53,32 +57,23 @@ def export(
     benchmarks: Sequence[str] = (),
     data_dir: str | None = None,
     accept_licence: bool = False,
-    progress: Callable[[str], None] = lambda label: None,
 ) -> list[Repository]:
-    """Write dataset repositories that every version of `datasets` from 3.6 on loads, one folder a benchmark.
+    """Write dataset repositories, of all benchmarks where none is named, each into its folder of the directory.
 
-    Args:
-        directory: the folder of these folders; it is made. What an export has put there before is replaced.
-        benchmarks: their names; none for all.
-        data_dir: folder of upstream files, ``sample`` for the bundled samples, or None for what `quadrag prepare` has
-            built, else the upstream files. A folder need not be whole.
-        accept_licence: whether data of a non-commercial licence may be written; the samples are quadrag's own.
-        progress: called with ``BENCHMARK CONFIG SPLIT`` before each is written.
-
-    Raises:
-        QuadragError: nothing is then written of that benchmark, or of any where it shows before the first row.
+    What an export has put there before is replaced. Of a benchmark that fails nothing is written, nor of any where
+    that shows before the first row.
     """
     repositories = plan_repositories(benchmarks or list(catalogue.benchmarks()), data_dir, accept_licence)
     for repository in repositories:
-        folder = directory.expanduser() / repository.benchmark
+        folder = directory.expanduser() / repository.name
         names = {path.name for path in folder.iterdir()} if folder.exists() else set()
-        ours = {MANIFEST, "README.md", "eval.yaml", *catalogue.configs(repository.benchmark)}
+        ours = {MANIFEST, "README.md", "eval.yaml", *catalogue.configs(repository.name)}
         if names and (MANIFEST not in names or names - ours):
             raise QuadragError(f"{folder} holds what is no export of quadrag; remove it or name another folder")
     for repository in repositories:
-        folder = directory.expanduser() / repository.benchmark
+        folder = directory.expanduser() / repository.name
         with scratch(folder) as aside:
-            write_repository(aside, repository, progress)
+            write_repository(aside, repository)
             if folder.exists():
                 shutil.rmtree(folder)
             aside.replace(folder)
@@ -104,9 +99,9 @@ def _plan(benchmark: str, data_dir: str | None) -> Repository:
     if files.is_own(data_dir):
         planned = Repository(benchmark, "own", data_dir)
     elif data_dir != builders.SAMPLE and card_facts(benchmark).not_hosted:
-        return Repository(benchmark, "recipe", None)
+        return Repository(benchmark, "recipe")
     else:
-        planned = Repository(benchmark, "sample" if data_dir == builders.SAMPLE else "data", None)
+        planned = Repository(benchmark, "sample" if data_dir == builders.SAMPLE else "data")
     for name, known in catalogue.configs(benchmark).items():
         if data_dir is not None:
             folder = files.sample_dir(benchmark) if planned.kind == "sample" else data_dir
@@ -123,25 +118,25 @@ def _plan(benchmark: str, data_dir: str | None) -> Repository:
     return planned
 
 
-def write_repository(folder: Path, planned: Repository, progress: Callable[[str], None], org: str = "") -> None:
-    """Write Parquet, manifest and card of a repository; where `org` is given, whose it becomes, its tasks too."""
+def write_repository(folder: Path, planned: Repository, org: str = "") -> None:
+    """Write Parquet, manifest and card of a dataset repository; where `org` is given, whose it becomes, its tasks."""
     folder.mkdir(exist_ok=True)
     for name, part in planned.parts.items():
         schema = part.builder.info.features.arrow_schema
         for split in part.splits:
-            label = f"{planned.benchmark} {name} {split}"
-            progress(label)
+            label = f"{planned.name} {name} {split}"
+            remark(f"writing {label}")
             try:
                 part.written[split] = write_split(builders.rows(part.builder, split), schema, folder / name, split)
             except QuadragError as error:
                 raise QuadragError(f"{label}: {error}") from None
     if planned.kind == "recipe":
-        text = make_recipe(planned.benchmark)
+        text = make_recipe(planned.name)
     else:
-        text = make_data_card(planned.benchmark, planned.parts, planned.kind == "sample", planned.data_dir)
+        text = make_data_card(planned.name, planned.parts, planned.kind == "sample", planned.data_dir)
         text = text.replace('"ORG/', f'"{org}/') if org else text
     if org and planned.kind in ("data", "recipe"):  # the made-up rows of a sample are no benchmark
-        tasks = write_eval_yaml(planned.benchmark, org, planned.rows or None)
+        tasks = write_eval_yaml(planned.name, org, planned.rows or None)
         if tasks:
             write_text(folder / "eval.yaml", tasks)
     write_text(folder / "README.md", text)

@@ -9,7 +9,7 @@ import pytest
 from huggingface_hub import DatasetCard
 
 from quadrag import __version__, catalogue
-from quadrag.commands.shared.parser import build_parser
+from quadrag.cli import build_parser
 from quadrag.data import builders, files
 from quadrag.data.card_facts import card_facts, parse_facts
 from quadrag.data.files import RemoteFile, fault
