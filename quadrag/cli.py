@@ -20,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     typed = sys.argv[1:] if argv is None else list(argv)
     try:
-        arguments = parse(__version__, typed)
+        arguments = parse(typed)
         arguments.typed = typed
         if threading.current_thread() is threading.main_thread():  # no other may say what a signal does
             signal.signal(signal.SIGTERM, signal.default_int_handler)  # as an interrupt: what was made is kept
@@ -60,7 +60,9 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
     def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
         """Name in the first line what must be typed alone: the options stand below."""
-        super().add_usage(usage, [each for each in actions if each.required or not each.option_strings], [], prefix)
+        super().add_usage(
+            usage, [action for action in actions if action.required or not action.option_strings], [], prefix
+        )
 
 
 class _Parser(argparse.ArgumentParser):
@@ -77,13 +79,13 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"quadrag: {message}; see {self.prog} --help\n")
 
 
-def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
+def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Read the arguments; none at all are answered with the help, a mistyped word with the nearest ones."""
     typed = list(argv) or ["--help"]
     names = list(commands.NAMES)
     if not typed[0].startswith("-") and typed[0] not in names:
         names += catalogue.commands()
-    parser = build_parser(version, typed[0], names)
+    parser = build_parser(typed[0], names)
     if not typed[0].startswith("-") and typed[0] not in names:
         parser.error(str(unknown_name("command", typed[0], names)))
     arguments, extra = parser.parse_known_args(typed)
@@ -93,31 +95,26 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def build_parser(
-    version: str, typed: str | None = None, names: Sequence[str] = commands.NAMES
-) -> argparse.ArgumentParser:
-    """Build the parser of the command line; the command's name is left in `command`.
-
-    Where it is known which command was typed, the others have their names and no arguments.
-    """
+def build_parser(typed: str | None = None, names: Sequence[str] = commands.NAMES) -> argparse.ArgumentParser:
+    """Build the parser; where it is known which command was typed, the others have their names and no arguments."""
     parser = _Parser(
         prog="quadrag",
         description="Published RAG benchmarks with their own metrics, error bars included.",
         epilog=_examples(_EXAMPLES),
     )
-    parser.add_argument("--version", action="version", version=f"quadrag {version}")
+    parser.add_argument("--version", action="version", version=f"quadrag {__version__}")
     added = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in names:
         command = commands.load(name)
         first, _, about = command.__doc__.strip().partition("\n")
-        one = added.add_parser(
+        subparser = added.add_parser(
             name,
             help=first[0].lower() + first[1:].removesuffix("."),
             description=f"{first}\n{about}".rstrip(),
             epilog=_examples(command.EXAMPLES),
         )
         if typed in (None, name):
-            command.add_arguments(one)
+            command.add_arguments(subparser)
     return parser
 
 

@@ -5,7 +5,7 @@ over the questions scored in both, each with its 95% interval.
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,23 +43,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.reporting.comparison import refuse_same
-    from quadrag.results.certificates import lay_beside, read_certificates
+    from quadrag.reporting import comparison, tables
+    from quadrag.results import certificates
+    from quadrag.results.compare import compare
     from quadrag.results.run import own_profile
     from quadrag.run.folder import read_runs
 
     least = dict(map(_read_least, arguments.fail_below))
     if arguments.fail_if and len(arguments.runs) == 1:
         raise QuadragError("--fail-if worse compares: name the run that the others are held against first")
-    refuse_same(arguments.runs)
+    comparison.refuse_same(arguments.runs)
     runs = read_runs(arguments.runs, arguments.profile)
     results = [result for _, parts in runs for result in parts]
-    lay_beside(results, read_certificates(arguments.certificate))
+    certificates.lay_beside(results, certificates.read_certificates(arguments.certificate))
     profiles = options.profiles(arguments, own_profile(results))
     if arguments.json and (len(runs) > 1 or arguments.without):
         cure = "name one without --without; quadrag.compare in Python has differences"
         raise QuadragError(f"--json prints the scores of one RUN; {cure}")
-    page = arguments.html and Path(arguments.html)
+    page = Path(arguments.html) if arguments.html else None
     if arguments.without:
         _show_without(arguments, runs, profiles[0], page)
     else:
@@ -68,7 +69,9 @@ def run(arguments: argparse.Namespace) -> None:
     if page and not arguments.json:
         write("", page)
     if arguments.fail_if or least:
-        _check_gate(arguments, runs, least, profiles[0])
+        groups = tables.merge_all(runs) if arguments.fail_if else []
+        compared = [compare(group[0][1], [run for _, run in group[1:]], profiles[0]) for group in groups]
+        comparison.check_gate(compared, [name for name, _ in runs], runs[-1][1], least, profiles[0])
 
 
 def _read_least(given: str) -> tuple[str, float]:
@@ -79,29 +82,15 @@ def _read_least(given: str) -> tuple[str, float]:
         raise QuadragError(f"--fail-below {given}: expected SCORE=VALUE, as KEY=0.8") from None
 
 
-def _check_gate(
-    arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least: Mapping[str, float], profile: str
-) -> None:
-    from quadrag.reporting.comparison import check_gate
-    from quadrag.reporting.tables import merge_all
-    from quadrag.results.compare import compare
-
-    groups = merge_all(runs) if arguments.fail_if else []
-    compared = [compare(group[0][1], [run for _, run in group[1:]], profile) for group in groups]
-    check_gate(compared, [name for name, _ in runs], runs[-1][1], least, profile)
-
-
 def _show_without(
     arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], profile: str, page: Path | None
 ) -> None:
-    """Print, and write to the page, the tables of runs with and without the questions that findings flag."""
     from quadrag.audit import read_findings
+    from quadrag.reporting import tables, text
     from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.tables import tabulate_without
-    from quadrag.reporting.text import print_tables
 
     findings = read_findings(Path(arguments.without))
-    tables = [tabulate_without(result, findings, profile) for _, parts in runs for result in parts]
+    shown = [tables.tabulate_without(result, findings, profile) for _, parts in runs for result in parts]
     if page:
-        write_page(page, runs, tables, arguments.labels)
-    print_tables(tables, verbose=arguments.verbose, language=arguments.labels)
+        write_page(page, runs, shown, arguments.labels)
+    text.print_tables(shown, verbose=arguments.verbose, language=arguments.labels)

@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         if policy.estimate:
             with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as scratch:
                 _, sweep = _run_all(arguments, policy, Path(scratch, "run"))
-            session.print_estimate(arguments, policy, stdout, sweep.left_out)
+            session.print_estimate(arguments, policy, stdout)
+            session.print_left_out(sweep.left_out)
             return 0
         out, sweep = _run_all(arguments, policy, arguments.out and Path(arguments.out))
         lay_beside(sweep.results)
@@ -55,9 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_all(arguments: argparse.Namespace, policy: Any, out: Path | None) -> tuple[Path, Any]:
     """Do the runs that were asked for, in a folder that is named by them unless the user did; return it and them."""
     from quadrag.benchmark import load
-    from quadrag.run import plan
-    from quadrag.run import sweep as sweeps
-    from quadrag.run.models import open_models
+    from quadrag.run import models, plan, sweep
     from quadrag.run.run import run
 
     partial = session.partial_spec(arguments)
@@ -76,8 +75,8 @@ def _run_all(arguments: argparse.Namespace, policy: Any, out: Path | None) -> tu
     if recipes:
         planned = plan.plan_table(recipes, partial, trust)
         first, *_ = next(iter(planned.values()))
-        out = out or Path(sweeps.name_folder(first, "", arguments.recipe, variant=False))
-        return out, sweeps.run_table(planned, policy, out)
+        out = out or Path(sweep.name_folder(first, "", arguments.recipe, variant=False))
+        return out, sweep.run_table(planned, policy, out)
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
     if arguments.all:
         head = f"{benchmark}-all{'-original' * arguments.original}"
@@ -87,12 +86,12 @@ def _run_all(arguments: argparse.Namespace, policy: Any, out: Path | None) -> tu
     else:
         specs, head = [plan.plan_run(partial, trust)], None
     first = specs[0]
-    with open_models(first, policy) as models:
-        model = plan.name_system(first, models.system.name)
+    with models.open_models(first, policy) as opened:
+        model = plan.name_system(first, opened.system.name)
         if first.replica:
             model = first.retrieval.embedding if first.replica.replaced else ""
         variant = first.replica is None and not (arguments.all and load(benchmark).corpus is None)
-        out = out or Path(sweeps.name_folder(first, model, head, variant))
+        out = out or Path(sweep.name_folder(first, model, head, variant))
         if head is None:
-            return out, sweeps.Sweep([(out, run(first, policy, models, out))])
-        return out, sweeps.run_all(specs, policy, models, out)
+            return out, sweep.Sweep([(out, run(first, policy, opened, out))])
+        return out, sweep.run_all(specs, policy, opened, out)

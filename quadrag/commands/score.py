@@ -10,8 +10,9 @@ log, which says them. Several files are compared with the first.
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.printing import say
@@ -42,53 +43,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.reporting.comparison import refuse_same
-    from quadrag.run.files.answers import sift_logs
+    from quadrag.reporting import comparison, tables
+    from quadrag.results.certificates import lay_beside
+    from quadrag.run.files import answers, logs
 
-    refuse_same(arguments.answers)
-    files, broken = sift_logs([*map(Path, arguments.answers)], arguments.benchmark, arguments.config)
+    comparison.refuse_same(arguments.answers)
+    files, broken = answers.sift_logs([*map(Path, arguments.answers)], arguments.benchmark, arguments.config)
     if len(files) > 1 and "ratings" in dict(arguments.option):
         raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
+    logged = {maker.settings.get("profile") if (maker := logs.find_maker(file)) else None for file in files}
+    profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
+    out, code = Path(arguments.out) if arguments.out else None, 0
     with session.results_alone(arguments.json) as stdout:
-        policy = session.call_policy(arguments)
+        policy = replace(session.call_policy(arguments), profile=profiles[0])
+        results = _score_files(arguments, files, None if policy.estimate else out, policy)
         if policy.estimate:
-            _score_files(arguments, files, None, policy)
-            session.print_estimate(arguments, policy, stdout, {})
-            code = 0
+            session.print_estimate(arguments, policy, stdout)
         else:
-            code = _score(arguments, files, policy, stdout)
+            lay_beside(results)
+            systems = tables.gather_systems([*zip(answers.name_files(files), results, strict=True)])
+            page = out and out / "report.html"
+            session.show_results(arguments, stdout, tables.group_systems(systems), profiles, out, page)
+            code = session.close(arguments, results, page)
     for line in broken:
         say(f"left out, {line}")
     return 2 if broken else code
 
 
-def _score(arguments: argparse.Namespace, files: Sequence[Path], policy: Any, stdout: IO[str]) -> int:
-    """Score files, and print and write what they came to: of those that can be compared the comparison."""
-    from dataclasses import replace
-
-    from quadrag.reporting.tables import gather_systems, group_systems
-    from quadrag.results.certificates import lay_beside
-    from quadrag.run.files.answers import name_files
-    from quadrag.run.files.logs import find_maker
-
-    logged = {maker.settings.get("profile") if (maker := find_maker(file)) else None for file in files}
-    profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
-    out = Path(arguments.out) if arguments.out else None
-    results = _score_files(arguments, files, out, replace(policy, profile=profiles[0]))
-    lay_beside(results)
-    groups = group_systems(gather_systems([*zip(name_files(files), results, strict=True)]))
-    page = out and out / "report.html"
-    session.show_results(arguments, stdout, groups, profiles, out, page)
-    return session.close(arguments, results, page)
-
-
 def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, policy: Any) -> list[Any]:
     """Score files one after the other; once a judge is dead none is asked, nor of a task that has no use for it."""
-    from dataclasses import replace
-
     from quadrag.benchmark import load
+    from quadrag.run import models
     from quadrag.run.files.answers import AnswersFile, name_files, refuse_full
-    from quadrag.run.models import open_models
     from quadrag.run.run import run
     from quadrag.scoring.judging import list_metrics
 
@@ -103,9 +89,9 @@ def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path
             refuse_full(folder, spec, file)
     results, dead = [], None
     for file, spec, folder in zip(files, specs, folders, strict=True):
-        with open_models(spec, policy) as models:
-            models.dead_judge = dead
-            results.append(run(spec, policy, replace(models, system=AnswersFile(file, spec)), folder))
+        with models.open_models(spec, policy) as opened:
+            opened.dead_judge = dead
+            results.append(run(spec, policy, replace(opened, system=AnswersFile(file, spec)), folder))
         record = results[-1].record
         dead = record.stopped["params"] if record.dead_judge and record.stopped else dead
     return results

@@ -161,9 +161,8 @@ def _write_space(folder: Path, org: str, metric: str) -> None:
 
 
 # Results of runs. The form is the Hub's (https://huggingface.co/docs/hub/eval-results): one file a task in
-# `.eval_results/`. A value is that of the profile ``official``, in the paper's unit. The notes say all else about it; of
-# places on the user's machine they show the last name alone. Where passages were found in another way than usual, the
-# file says so in its name.
+# `.eval_results/`. A value is that of the profile ``official``, in the paper's unit; the notes say all else about it.
+# Where passages were found in another way than usual, the file says so in its name.
 
 
 def plan_results(

@@ -110,7 +110,7 @@ def results_alone(json: bool) -> Iterator[IO[str]]:
         yield stdout
 
 
-def print_estimate(arguments: argparse.Namespace, policy: Any, stdout: IO[str], left_out: Mapping[str, str]) -> None:
+def print_estimate(arguments: argparse.Namespace, policy: Any, stdout: IO[str]) -> None:
     from quadrag.records import dumps
     from quadrag.reporting import facts, text
 
@@ -119,7 +119,6 @@ def print_estimate(arguments: argparse.Namespace, policy: Any, stdout: IO[str], 
     else:
         currency = policy.prices.currency if policy.prices else None
         text.print_tables([facts.tabulate_estimate(policy.estimate, currency)], language=arguments.labels)
-    print_left_out(left_out)
 
 
 def show_results(

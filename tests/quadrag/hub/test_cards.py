@@ -8,7 +8,7 @@ import shlex
 import pytest
 from huggingface_hub import DatasetCard
 
-from quadrag import __version__, catalogue
+from quadrag import catalogue
 from quadrag.cli import build_parser
 from quadrag.data import builders, files
 from quadrag.data.card_facts import card_facts, parse_facts
@@ -101,7 +101,7 @@ def test_commands_code_and_metrics_of_the_card_hold(benchmark):
     commands += [line for block in re.findall(r"```sh\n(.*?)```", body, re.S) for line in block.splitlines()]
     assert {line.split()[1] for line in commands} >= {"prepare", "export", "run"}
     for line in commands:
-        build_parser(__version__).parse_args(shlex.split(line)[1:])
+        build_parser().parse_args(shlex.split(line)[1:])
     blocks = [ast.parse(block) for block in re.findall(r"```python\n(.*?)```", body, re.S)]
     calls = [call for block in blocks for call in ast.walk(block) if isinstance(call, ast.Call)]
     assert {call.args[0].value for call in calls} == {benchmark, f"ORG/{benchmark}", f"FOLDER/{benchmark}"}
