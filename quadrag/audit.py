@@ -53,7 +53,6 @@ class Finding(BaseModel):
     confirmed: StrictBool | None = None  # what a person says; None: nothing yet
 
     def keys(self) -> Iterator[Key]:
-        """Yield the keys of the questions that it is about."""
         for place in (f"{self.config}/{self.split}", *self.also):
             config, _, split = place.partition("/")
             yield config, split, self.id
@@ -94,16 +93,7 @@ class Audited:
 
 
 def audit(benchmark: str, config: str | None = None, data_dir: str | None = None) -> tuple[list[Finding], list[str]]:
-    """Audit a benchmark.
-
-    Args:
-        benchmark: its name.
-        config: one that holds questions; all of them when None.
-        data_dir: folder of upstream files, ``sample``, or None for what is prepared.
-
-    Returns:
-        The findings; and a line for each config that was read, and for what is not there.
-    """
+    """Return the findings; and a line for each config that was read, and for what is not there."""
     record = load(benchmark)
     known = [name for name in catalogue.configs(record.name) if not record.corpus or name in record.configs]
     if config is not None and config not in known:
@@ -132,7 +122,6 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
 
 
 def read_findings(path: Path) -> list[Finding]:
-    """Read a file of findings; QuadragError where it cannot be read, or a line is none."""
     findings = []
     for number, row in read_jsonl(path):
         try:

@@ -80,20 +80,18 @@ def _ask_judge(arguments: argparse.Namespace, labels: Any) -> Any:
         return ask.ask_judge(labels, models.judges[0])
 
 
-def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> str:
+def _find_invalid(arguments: argparse.Namespace, label_set: Any, verdicts: Any) -> str:
     """Return why verdicts are none to certify; "" where they are. Raises QuadragError for labels of one class."""
     from quadrag.chat.keys import known_keys
-    from quadrag.judges.ask import list_judged
-    from quadrag.judges.certificate import find_few
-    from quadrag.judges.labels import check_classes
+    from quadrag.judges import ask, certificate, labels
 
-    asked = len(labels.items) - len(verdicts.by_rule)
+    asked = len(label_set.items) - len(verdicts.by_rule)
     lacking = asked - sum(grade is not None for grade in verdicts.grades.values())
     if verdicts.usage and lacking > asked * call_policy(arguments).max_failed:
         unread = f", as {known_keys().line(verdicts.unread, _SHOWN)!r}" if verdicts.unread else ""
         return f"{verdicts.judge} gave no readable verdict on {lacking} of {asked} items{unread}"
-    judged = list_judged(labels, verdicts)
-    if arguments.out and (few := find_few(judged)):
+    judged = ask.list_judged(label_set, verdicts)
+    if arguments.out and (few := certificate.find_few(judged)):
         return str(few)
-    check_classes(judged, f"{labels.name}, what {verdicts.judge} judged", labels.graded)
+    labels.check_classes(judged, f"{label_set.name}, what {verdicts.judge} judged", label_set.graded)
     return ""

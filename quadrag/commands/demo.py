@@ -24,10 +24,8 @@ def run(arguments: argparse.Namespace) -> None:
     # Before what takes seconds to load.
     write("Made-up samples, answered without a model: the numbers measure nothing.")
     from quadrag.benchmark import known, load
+    from quadrag.reporting import table, tables, text
     from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.table import Row, Table
-    from quadrag.reporting.tables import headline_cells, tabulate
-    from quadrag.reporting.text import print_tables
     from quadrag.results.selection import pick_headlines
     from quadrag.run.sweep import run_demo
 
@@ -36,12 +34,13 @@ def run(arguments: argparse.Namespace) -> None:
     for name in known():
         runs = run_demo(name, out)
         heads = [(folder.name, pick_headlines(result.scores, "official")[0]) for folder, result in runs]
-        lines = [Row(f"{folder} {score.label}", headline_cells(score)) for folder, score in heads]
-        table = Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
-        print_tables([table], language=arguments.labels)
+        lines = [table.Row(f"{folder} {score.label}", tables.headline_cells(score)) for folder, score in heads]
+        columns = ["value", "95% interval", "n"]
+        shown = table.Table(load(name).sample, "task and metric", columns, lines)
+        text.print_tables([shown], language=arguments.labels)
         results[:0] = [result for _, result in runs]  # the page begins with what a terminal ends with
     page, systems = out / "report.html", [("demo", results)]
-    write_page(page, systems, tabulate(systems, labels=arguments.labels, page=True), arguments.labels)
+    write_page(page, systems, tables.tabulate(systems, labels=arguments.labels, page=True), arguments.labels)
     write("", f"All tables, beside the papers' numbers: {page}")
     run = results[0].record
     write(f"next: quadrag run {run.benchmark} {run.config} --llm http://HOST:PORT/v1")

@@ -70,7 +70,6 @@ def _hang(name: str, text: str, at: int = 33) -> str:
 
 
 def _describe(benchmark: str) -> Iterator[str]:
-    """Yield the lines on a benchmark: what it is and takes, and of each config what it asks and holds."""
     from quadrag import catalogue
     from quadrag.benchmark import load
     from quadrag.data.card_facts import card_facts
@@ -99,7 +98,6 @@ def _describe(benchmark: str) -> Iterator[str]:
 
 
 def _list_metrics(benchmark: Any, config: str) -> Iterator[str]:
-    """Yield the keys of a config's metrics, each with what it needs."""
     from quadrag.metric_record import show_key
     from quadrag.parts import Conditions
 

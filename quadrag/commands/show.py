@@ -39,19 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.reporting.question_text import DisplayOptions, write_changed, write_items
-    from quadrag.reporting.questions import ItemFilter, RunReader
+    from quadrag.reporting import question_text, questions
     from quadrag.run.folder import read_runs
 
     two = len(arguments.runs) == 2
     of_one, of_two = arguments.ident or arguments.wrong or arguments.unscored, arguments.worse or arguments.better
     if len(arguments.runs) > 2 or (of_one if two else of_two):
         raise QuadragError("--worse and --better compare two runs, the others show one: quadrag show A B --worse")
-    wanted = ItemFilter(*(getattr(arguments, name) for name in ItemFilter._fields))
+    wanted = questions.ItemFilter(*(getattr(arguments, name) for name in questions.ItemFilter._fields))
     longest = GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None
-    shown = DisplayOptions(arguments.limit or 10, longest, arguments.verbose, arguments.labels)
+    shown = question_text.DisplayOptions(arguments.limit or 10, longest, arguments.verbose, arguments.labels)
     readers = [
-        (name, RunReader(result.folder, result, arguments.data_dir))
+        (name, questions.RunReader(result.folder, result, arguments.data_dir))
         for name, results in read_runs(arguments.runs)
         for result in results
         if result.folder
@@ -59,12 +58,12 @@ def run(arguments: argparse.Namespace) -> None:
     if two and len(readers) > 2:
         raise QuadragError(f"{' or '.join(arguments.runs)} holds several runs; expected the folders of two")
     if two:
-        write(*write_changed(readers, wanted, shown, arguments.better))
+        write(*question_text.write_changed(readers, wanted, shown, arguments.better))
         return
     lacking = []
     for _, reader in readers:
         try:
-            lines = list(write_items(reader, wanted, shown))
+            lines = list(question_text.write_items(reader, wanted, shown))
             write(*[f"== {reader.folder}"] * (len(readers) > 1), *lines)
         except QuadragError as error:  # it has no such split, metric or id; another one of the folder may have it
             lacking.append(error)

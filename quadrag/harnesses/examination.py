@@ -41,7 +41,6 @@ def list_splits(benchmark: str, config: str) -> list[str]:
 
 
 def list_settings(benchmark: str, config: str) -> list[str]:
-    """List the names of all settings of a config."""
     return [*SETTINGS, *known_options(load(benchmark), config)]
 
 
@@ -53,7 +52,6 @@ class Examination:
     """
 
     def __init__(self, benchmark: str, config: str, split: str | None, settings: Mapping[str, Any]) -> None:
-        """Load the questions and their passages; without `split` and a setting of it, those of the default split."""
         for name in settings:
             if name not in (names := list_settings(benchmark, config)):
                 raise unknown_name("setting", name, names)
@@ -103,11 +101,7 @@ class Examination:
     def items(
         self, replies: Mapping[str, str | None], state: str = "api_error", inputs: ScoringInputs | None = None
     ) -> dict[str, dict[str, Any]]:
-        """Score replies by id, None one that there is not, for which `state` says why, as `quadrag score` does.
-
-        Returns:
-            The lines of ``items.jsonl`` by id.
-        """
+        """Score replies by id as `quadrag score` does; of one that is None `state` says why. Return lines of items."""
         asked = [self.questions[self._places[ident]] for ident in replies]
         answers = [
             make_answer(question, 0, text, state=state if text is None else "ok")

@@ -167,7 +167,6 @@ def _chat(messages: Messages) -> list[ChatMessage]:
 
 
 def _sample(examination: Examination, place: int, question: Question) -> Sample:
-    """Make a sample; its metadata are what a log needs, what a solver may want, and the question's groups by name."""
     shown = examination.passages[question.key]
     metadata = {
         **examination.document(question),

@@ -14,7 +14,6 @@ _VERSION = {"version": 1.0}
 
 
 def task_files() -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of every file."""
     for benchmark in known():
         for config in list_configs(benchmark):
             for split in list_splits(benchmark, config):

@@ -1,4 +1,4 @@
-"""The README.md of a dataset repository: the hub card, with what the Hub and `datasets` read in its header.
+"""The README.md of a dataset repository, the hub card with what the Hub and `datasets` read in its header; its tasks.
 
 Configs, splits, counts and features come from what was written, so that they cannot drift. Benchmarks whose data may
 not be hosted anew get a card with the recipe instead. Nothing is written here.
@@ -15,60 +15,6 @@ from quadrag import catalogue
 from quadrag.data.card_facts import KEY, Headline, card_facts
 from quadrag.data.files import is_own
 from quadrag.errors import QuadragError, one_line
-
-FRAMEWORK = "inspect-ai"
-
-
-class HubTask(NamedTuple):
-    """A task of a dataset repository: its id is the config, with the split where several of its splits are tasks."""
-
-    id: str
-    config: str
-    split: str
-    headline: Headline
-
-
-def list_hub_tasks(benchmark: str) -> list[HubTask]:
-    """List the tasks of a benchmark in the order of its configs and splits."""
-    tasks = []
-    for name, config in catalogue.configs(benchmark).items():
-        for headline in card_facts(benchmark).headlines:
-            splits = [split for split in config.splits if split in headline.splits]
-            for split in splits if headline.holds_for(name) else ():
-                tasks.append(HubTask(f"{name}_{split}" if len(splits) > 1 else name, name, split, headline))
-    return tasks
-
-
-def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str]] | None = None) -> str | None:
-    """Write the `eval.yaml` of a benchmark's dataset repository; None where it holds the data of no task.
-
-    A recipe repository has one too, though it holds no rows: a model's result names dataset and task. `there` are the
-    splits that the repository holds, by config; None for all, and for a recipe.
-    """
-    import yaml
-
-    tasks = [task for task in list_hub_tasks(benchmark) if there is None or task.split in there.get(task.config, ())]
-    if not tasks:
-        return None
-    values = [
-        f"{line.key} of the metric {line.metric} ({line.unit}) for {', '.join(line.configs)}"
-        for line in card_facts(benchmark).headlines
-    ]
-    about = one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION)
-    content = {
-        "name": read_card(benchmark)[0]["pretty_name"],
-        "description": f"{about} The value of a task is {'; '.join(values)}, as the paper's authors compute it.",
-        "evaluation_framework": FRAMEWORK,
-        "tasks": [{"id": task.id, "config": task.config, "split": task.split} for task in tasks],
-    }
-    return (
-        "# quadrag builds the messages and scores the replies of these tasks; with it installed, Inspect runs them as\n"
-        f"#   inspect eval quadrag/{benchmark}_{tasks[0].config}\n"
-        f"# The results of a run go to a model's repository by\n"
-        f"#   quadrag push {org} --results MODEL --run DIR\n"
-        + str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110))
-    )
-
 
 SAMPLE_LICENCE = "apache-2.0"
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
@@ -104,7 +50,6 @@ def read_card(benchmark: str, data_dir: str | None = None) -> tuple[dict[str, An
 
 
 def split_card(text: str) -> tuple[dict[str, Any], str]:
-    """Return the header and the body of a card."""
     import yaml
 
     _, header, body = text.split("---\n", 2) if text.startswith("---\n") else ("", "{}", text)
@@ -112,7 +57,6 @@ def split_card(text: str) -> tuple[dict[str, Any], str]:
 
 
 def join_card(header: Mapping[str, Any], body: str) -> str:
-    """Return the text of a card."""
     import yaml
 
     front = yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=1000)
@@ -120,7 +64,6 @@ def join_card(header: Mapping[str, Any], body: str) -> str:
 
 
 def list_licences(header: Mapping[str, Any]) -> list[str]:
-    """Return the licences of a card's header."""
     licence = header["license"]
     return [licence] if isinstance(licence, str) else list(licence)
 
@@ -161,7 +104,6 @@ def make_data_card(benchmark: str, parts: Mapping[str, Part], sample: bool, data
 
 
 def size_category(rows: int) -> str:
-    """Return the Hub's name for a number of rows."""
     return _SIZES[min(max(len(str(rows)) - 3, 0), len(_SIZES) - 1)]
 
 
@@ -193,12 +135,10 @@ def _put_first(body: str, section: str) -> str:
 
 
 def fill_template(name: str, *values: Any) -> str:
-    """Return the text of a macro of ``templates/card.md.jinja``, without line breaks around it."""
     return str(getattr(_templates(), name)(*values)).strip("\n")
 
 
 def as_code(names: Iterable[str]) -> str:
-    """Return names as Markdown shows them: in backticks, with commas."""
     return ", ".join(f"`{name}`" for name in names)
 
 
@@ -212,3 +152,57 @@ def _templates() -> Any:
     made.filters["cell"] = lambda text: text.replace("|", "\\|")
     made.filters["count"] = lambda rows: (rows and rows.number and f"{'about ' * rows.about}{rows.number:,}") or "–"
     return made.get_template("card.md.jinja").module
+
+
+# The tasks of a repository, in the form of the Hub (https://huggingface.co/docs/hub/eval-results). No `solvers` or
+# `scorers` are written: the form has no place for messages built of documents, and our scorers.
+
+
+class HubTask(NamedTuple):
+    """A task of a dataset repository: its id is the config, with the split where several of its splits are tasks."""
+
+    id: str
+    config: str
+    split: str
+    headline: Headline
+
+
+def list_hub_tasks(benchmark: str) -> list[HubTask]:
+    tasks = []
+    for name, config in catalogue.configs(benchmark).items():
+        for headline in card_facts(benchmark).headlines:
+            splits = [split for split in config.splits if split in headline.splits]
+            for split in splits if headline.holds_for(name) else ():
+                tasks.append(HubTask(f"{name}_{split}" if len(splits) > 1 else name, name, split, headline))
+    return tasks
+
+
+def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str]] | None = None) -> str | None:
+    """Write the `eval.yaml` of a dataset repository, the tasks that results of models refer to; None without any.
+
+    A recipe repository has one too, though it holds no rows: a model's result names dataset and task. `there` are the
+    splits that the repository holds, by config; None for all, and for a recipe.
+    """
+    import yaml
+
+    tasks = [task for task in list_hub_tasks(benchmark) if there is None or task.split in there.get(task.config, ())]
+    if not tasks:
+        return None
+    values = [
+        f"{line.key} of the metric {line.metric} ({line.unit}) for {', '.join(line.configs)}"
+        for line in card_facts(benchmark).headlines
+    ]
+    about = one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION)
+    content = {
+        "name": read_card(benchmark)[0]["pretty_name"],
+        "description": f"{about} The value of a task is {'; '.join(values)}, as the paper's authors compute it.",
+        "evaluation_framework": "inspect-ai",  # under which they run; the Hub's list has no framework of ours
+        "tasks": [{"id": task.id, "config": task.config, "split": task.split} for task in tasks],
+    }
+    return (
+        "# quadrag builds the messages and scores the replies of these tasks; with it installed, Inspect runs them as\n"
+        f"#   inspect eval quadrag/{benchmark}_{tasks[0].config}\n"
+        f"# The results of a run go to a model's repository by\n"
+        f"#   quadrag push {org} --results MODEL --run DIR\n"
+        + str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110))
+    )

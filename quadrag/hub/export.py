@@ -144,7 +144,6 @@ def write_repository(folder: Path, planned: Repository, org: str = "") -> None:
 
 
 def write_manifest(folder: Path) -> None:
-    """Say in the folder of a repository that quadrag wrote it."""
     write_text(folder / MANIFEST, json.dumps({"quadrag": __version__}) + "\n")
 
 

@@ -28,7 +28,6 @@ _ORDER = ("recipe", "documents", "out", "limit", "seed", "topics", "table", "tem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of every recipe, of the review of what they made, and of a judge's training."""
     actions = parser.add_subparsers(dest="recipe", required=True, metavar="BENCHMARK|review|judge")
     for name in catalogue.names():
         _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=__doc__))
@@ -55,20 +54,19 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.recipe in OTHERS:
         return int(OTHERS[arguments.recipe].run(arguments))
-    from quadrag.construct.construct import RULES, construct, tabulate_counts, tabulate_steps
-    from quadrag.construct.recipe import Order, load
-    from quadrag.construct.steps import Generator
+    from quadrag.construct import construct as making
+    from quadrag.construct import recipe, steps
     from quadrag.reporting.text import print_tables
 
-    by_rule = load(arguments.recipe).by_rule
+    by_rule = recipe.load(arguments.recipe).by_rule
     if bool(by_rule) == (arguments.llm is not None):
         expected = "no --llm, as it is made by rule" if by_rule else "--llm SPEC, which makes questions"
         raise QuadragError(f"the recipe of {arguments.recipe}: expected {expected}")
-    order = Order(model=arguments.llm or RULES, **{name: getattr(arguments, name) for name in _ORDER})
+    order = recipe.Order(model=arguments.llm or making.RULES, **{name: getattr(arguments, name) for name in _ORDER})
     with _open_models(arguments) as models:
-        made = construct(order, Generator(models.system.completer if models else None))
-    counted = tabulate_counts("What was made", "config/split", "questions", made.splits)
-    print_tables([tabulate_steps(made.stages), counted])
+        made = making.construct(order, steps.Generator(models.system.completer if models else None))
+    counted = making.tabulate_counts("What was made", "config/split", "questions", made.splits)
+    print_tables([making.tabulate_steps(made.stages), counted])
     if models:
         session.print_spent([{"questions": models.system.spent}])
     else:

@@ -31,18 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.chat.ledger import Ledger
-    from quadrag.judges.certificate import describe_labels, tabulate
-    from quadrag.judges.known import open_labels
-    from quadrag.judges.training import CERTIFICATE, Settings, make_judge
+    from quadrag.judges import certificate, known, training
     from quadrag.reporting.text import print_tables
 
-    labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
+    labels = known.open_labels(arguments.people, arguments.metric, arguments.data_dir)
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
-    settings = Settings(**{name: getattr(arguments, name) for name in named})
+    settings = training.Settings(**{name: getattr(arguments, name) for name in named})
     with Ledger(arguments.ledger) as ledger:
-        made = make_judge(labels, arguments.model, arguments.out, settings, ledger)
+        made = training.make_judge(labels, arguments.model, arguments.out, settings, ledger)
     losses = " -> ".join(f"{loss:.3f}" for loss in made.losses)
-    write(describe_labels(labels), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
-    print_tables(tabulate([made.before, made.after] if made.before else [made.after]))
-    write("", f"certificate: {arguments.out / CERTIFICATE}")
+    write(certificate.describe_labels(labels), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
+    print_tables(certificate.tabulate([made.before, made.after] if made.before else [made.after]))
+    write("", f"certificate: {arguments.out / training.CERTIFICATE}")
     return 0

@@ -7,6 +7,8 @@ and serves no page.
 """
 
 import argparse
+import contextlib
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def serve(arguments: argparse.Namespace, page: Any, what: str) -> None:
-    """Serve a page of so many items until Ctrl-C."""
-    import contextlib
-    import webbrowser
-
     from quadrag.reporting.page.labelling import open_server
 
     with open_server(page, arguments.port) as server:
