@@ -43,15 +43,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
-_EXAMPLES = (
-    "quadrag demo",
-    "quadrag prepare BENCHMARK --data-dir DIR",
-    "quadrag run BENCHMARK CONFIG --llm http://127.0.0.1:8080/v1",
-    "quadrag run BENCHMARK --all --llm http://HOST/v1 --judge http://OTHER/v1",
-    "quadrag run BENCHMARK CONFIG --data-dir DIR --retriever bm25",
-    "quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG",
-    "quadrag report runs/a runs/b --html compare.html",
-)
+_EXAMPLES = """examples:
+  quadrag demo
+  quadrag prepare BENCHMARK --data-dir DIR
+  quadrag run BENCHMARK CONFIG --llm http://127.0.0.1:8080/v1
+  quadrag run BENCHMARK --all --llm http://HOST/v1 --judge http://OTHER/v1
+  quadrag run BENCHMARK CONFIG --data-dir DIR --retriever bm25
+  quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG
+  quadrag report runs/a runs/b --html compare.html
+quadrag list names them"""
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -100,24 +100,20 @@ def build_parser(typed: str | None = None, names: Sequence[str] = commands.NAMES
     parser = _Parser(
         prog="quadrag",
         description="Published RAG benchmarks with their own metrics, error bars included.",
-        epilog=_examples(_EXAMPLES),
+        epilog=_EXAMPLES,
     )
     parser.add_argument("--version", action="version", version=f"quadrag {__version__}")
     added = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in names:
         command = commands.load(name)
-        first, _, about = command.__doc__.strip().partition("\n")
+        about, _, examples = command.__doc__.strip().partition("\n\nExamples:\n")
+        first = about.partition("\n")[0]
         subparser = added.add_parser(
             name,
             help=first[0].lower() + first[1:].removesuffix("."),
-            description=f"{first}\n{about}".rstrip(),
-            epilog=_examples(command.EXAMPLES),
+            description=about,
+            epilog=f"examples:\n{examples}" + "\nquadrag list names them" * ("BENCHMARK" in examples),
         )
         if typed in (None, name):
             command.add_arguments(subparser)
     return parser
-
-
-def _examples(lines: Sequence[str]) -> str:
-    named = any("BENCHMARK" in line for line in lines)
-    return "\n  ".join(("examples:" if len(lines) > 1 else "example:", *lines)) + "\nquadrag list names them" * named

@@ -1,4 +1,4 @@
-"""The commands, a file each: its docstring is the help, and `EXAMPLES`, `add_arguments` and `run` do the rest.
+"""The commands, a file each: its docstring is the help, examples included; `add_arguments` and `run` do the rest.
 
 Heavy imports stand inside `run`, so that help answers at once. A benchmark may bring commands of its own.
 """

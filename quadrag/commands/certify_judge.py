@@ -5,6 +5,11 @@ authors and verified, or a CSV file with `id` and `label`, and where there are
 any `question`, `answer`, `gold`, `passages`, `group`. The judge is a model, or
 a CSV file of its verdicts with `id` and `verdict`. Without a judge those are
 measured that need no model: recorded ones, and rules.
+
+Examples:
+    quadrag certify-judge openqa-eval
+    quadrag certify-judge openqa-eval --judge http://HOST/v1 --out judge.json
+    quadrag certify-judge labels.csv --judge verdicts.csv --out judge.json
 """
 
 import argparse
@@ -18,11 +23,6 @@ from .shared import options
 from .shared.session import add_judges, call_policy, read_file
 
 _SHOWN = 120  # characters of a reply
-EXAMPLES = (
-    "quadrag certify-judge openqa-eval",
-    "quadrag certify-judge openqa-eval --judge http://HOST/v1 --out judge.json",
-    "quadrag certify-judge labels.csv --judge verdicts.csv --out judge.json",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,9 @@
 Answers are the sentences most like the questions, so the numbers measure
 nothing: they show that all works, and what a result looks like. It takes half a
 minute, and ends with a page on which all tables stand.
+
+Examples:
+    quadrag demo
 """
 
 import argparse
@@ -12,8 +15,6 @@ from typing import Any
 from quadrag.printing import write
 
 from .shared import options
-
-EXAMPLES = ("quadrag demo",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,10 @@
 Every version of datasets from 3.6 on loads it. Nothing is sent anywhere. A
 folder that an export wrote before is written anew. Of a benchmark whose data
 are not hosted again the card with the way to the data is written.
+
+Examples:
+    quadrag export hub --benchmark BENCHMARK --data-dir DIR --accept-licence
+    quadrag export hub --data-dir sample
 """
 
 import argparse
@@ -11,11 +15,6 @@ from pathlib import Path
 from quadrag.printing import write
 
 from .shared import options
-
-EXAMPLES = (
-    "quadrag export hub --benchmark BENCHMARK --data-dir DIR --accept-licence",
-    "quadrag export hub --data-dir sample",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,17 +2,16 @@
 
 Questions, messages and rule metrics are those of `quadrag run`. lm-eval and
 Inspect come with the extra `harness`.
+
+Examples:
+    lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_BENCHMARK ...
+    inspect eval quadrag/BENCHMARK_CONFIG --model ...
 """
 
 import argparse
 from pathlib import Path
 
 from quadrag.printing import write
-
-EXAMPLES = (
-    "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_BENCHMARK ...",
-    "inspect eval quadrag/BENCHMARK_CONFIG --model ...",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,12 @@ a random draw of the run's items.
 
 With --metric errors people sort the wrong answers of a run by what went wrong,
 where the benchmark's paper does, in the same way.
+
+Examples:
+    quadrag label runs/a --n 100 --out sheet.csv
+    quadrag label runs/a --n 100 --page sheet.csv
+    quadrag label runs/a --people sheet.csv
+    quadrag label runs/a --metric errors --page sheet.csv
 """
 
 import argparse
@@ -22,12 +28,6 @@ from quadrag.printing import write
 from .construct.review import serve
 from .shared import options
 
-EXAMPLES = (
-    "quadrag label runs/a --n 100 --out sheet.csv",
-    "quadrag label runs/a --n 100 --page sheet.csv",
-    "quadrag label runs/a --people sheet.csv",
-    "quadrag label runs/a --metric errors --page sheet.csv",
-)
 _N = 100
 
 

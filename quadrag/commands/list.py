@@ -5,6 +5,11 @@ its rows, languages and metrics. A recipe is a row of a published table, for
 `quadrag run --recipe`; a judge a preset that asks as a paper did. Of one
 recipe: each setting as the paper or its code has it, as a run has it, and why
 they differ.
+
+Examples:
+    quadrag list
+    quadrag list BENCHMARK
+    quadrag list --recipe NAME
 """
 
 import argparse
@@ -14,7 +19,6 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.printing import wrap, write
 
-EXAMPLES = ("quadrag list", "quadrag list BENCHMARK", "quadrag list --recipe NAME")
 _WIDTH = 80
 
 

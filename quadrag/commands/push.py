@@ -5,6 +5,12 @@ a pull request on a model's repository. Without --yes nothing is asked or sent:
 what would go there is listed. A push that stops is finished by the same
 command. Files that others put into a repository are kept, but where one of
 quadrag's own is to stand. The token is HF_TOKEN, or that of `hf auth login`.
+
+Examples:
+    quadrag push ORG --data-dir sample
+    quadrag push ORG --benchmark BENCHMARK --accept-licence --yes
+    quadrag push ORG --metric METRIC --yes
+    quadrag push ORG --results OWNER/MODEL --run runs/a
 """
 
 import argparse
@@ -14,13 +20,6 @@ from quadrag.errors import QuadragError
 from quadrag.printing import write
 
 from .shared import options
-
-EXAMPLES = (
-    "quadrag push ORG --data-dir sample",
-    "quadrag push ORG --benchmark BENCHMARK --accept-licence --yes",
-    "quadrag push ORG --metric METRIC --yes",
-    "quadrag push ORG --results OWNER/MODEL --run runs/a",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

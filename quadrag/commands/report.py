@@ -2,6 +2,12 @@
 
 Of several runs the others are compared with the first: differences are paired,
 over the questions scored in both, each with its 95% interval.
+
+Examples:
+    quadrag report runs/a
+    quadrag report runs/a runs/b --html compare.html
+    quadrag report runs/a --without findings.jsonl
+    quadrag report runs/base runs/new --fail-if worse --fail-below KEY=0.8
 """
 
 import argparse
@@ -13,13 +19,6 @@ from quadrag.errors import QuadragError
 from quadrag.printing import write
 
 from .shared import options, session
-
-EXAMPLES = (
-    "quadrag report runs/a",
-    "quadrag report runs/a runs/b --html compare.html",
-    "quadrag report runs/a --without findings.jsonl",
-    "quadrag report runs/base runs/new --fail-if worse --fail-below KEY=0.8",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,14 @@ Every stage is a file of the run's folder, and every reply is kept the moment it
 arrives: the same command goes on with what a stopped run left. Without --llm
 the answer is the sentence most like the question. Exit code 2 after bad input,
 a dead server or a reached budget, 3 of an invalid measurement.
+
+Examples:
+    quadrag run BENCHMARK CONFIG --llm http://127.0.0.1:8080/v1
+    quadrag run BENCHMARK --all --llm http://HOST/v1 --judge http://OTHER/v1
+    quadrag run BENCHMARK CONFIG --tokenizer jieba --top-k 4 --limit 100
+    quadrag run BENCHMARK CONFIG --split S --data-dir DIR --llm local:FOLDER
+    quadrag run BENCHMARK CONFIG --rag http://127.0.0.1:9000/rag --llm-name mine
+    quadrag run --recipe NAME --llm https://HOST/v1
 """
 
 import argparse
@@ -14,15 +22,6 @@ from typing import Any
 from quadrag.errors import QuadragError
 
 from .shared import options, session
-
-EXAMPLES = (
-    "quadrag run BENCHMARK CONFIG --llm http://127.0.0.1:8080/v1",
-    "quadrag run BENCHMARK --all --llm http://HOST/v1 --judge http://OTHER/v1",
-    "quadrag run BENCHMARK CONFIG --tokenizer jieba --top-k 4 --limit 100",
-    "quadrag run BENCHMARK CONFIG --split S --data-dir DIR --llm local:FOLDER",
-    "quadrag run BENCHMARK CONFIG --rag http://127.0.0.1:9000/rag --llm-name mine",
-    "quadrag run --recipe NAME --llm https://HOST/v1",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,11 @@ too; or what the authors' own code wrote; or a log of a harness that ran
 quadrag's tasks, or a folder of its logs. A part of the questions is scored as a
 part. Options that the answers were made with are to be given again, but of a
 log, which says them. Several files are compared with the first.
+
+Examples:
+    quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG
+    quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG --judge http://HOST/v1
+    quadrag score answers/*.jsonl --data-dir DIR --out runs
 """
 
 import argparse
@@ -18,12 +23,6 @@ from quadrag.errors import QuadragError
 from quadrag.printing import say
 
 from .shared import options, session
-
-EXAMPLES = (
-    "quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG",
-    "quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG --judge http://HOST/v1",
-    "quadrag score answers/*.jsonl --data-dir DIR --out runs",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,12 @@
 Of two runs, A and B, the questions are shown on which B is worse than A, with
 both answers. Of a folder of several runs, as of --all or a recipe, the runs
 are shown one after the other.
+
+Examples:
+    quadrag show runs/a --wrong --split S
+    quadrag show runs/a --unscored --limit 5
+    quadrag show runs/a --id 17 --verbose
+    quadrag show runs/a runs/b --worse
 """
 
 import argparse
@@ -12,13 +18,6 @@ from quadrag.errors import QuadragError
 from quadrag.printing import GLANCE, is_terminal, write
 
 from .shared import options
-
-EXAMPLES = (
-    "quadrag show runs/a --wrong --split S",
-    "quadrag show runs/a --unscored --limit 5",
-    "quadrag show runs/a --id 17 --verbose",
-    "quadrag show runs/a runs/b --worse",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,10 @@
 
 It needs no server: the page is a file, whose name is printed: RUN/report.html,
 of several runs compare.html.
+
+Examples:
+    quadrag view runs/a
+    quadrag view runs/a runs/b --no-browser
 """
 
 import argparse
@@ -12,8 +16,6 @@ from quadrag.labels import LANGUAGES
 from quadrag.printing import write
 
 from .shared import options
-
-EXAMPLES = ("quadrag view runs/a", "quadrag view runs/a runs/b --no-browser")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

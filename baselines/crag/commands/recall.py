@@ -2,6 +2,9 @@
 
 By the number of pages: an upper bound for whatever reads these pages. An
 answer counts that stands in them word for word.
+
+Examples:
+    quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5
 """
 
 import argparse
@@ -12,7 +15,6 @@ from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
-EXAMPLES = ("quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",)
 CUTS = {"task_1_2": (1, 2, 3, 4, 5), "task_3": (1, 2, 5, 10, 20, 50)}
 
 

@@ -5,6 +5,10 @@ and with the extra `documents` PDF and Word. The dataset has the benchmark's own
 files: quadrag run, score, export and push take it with --data-dir. Stopped, it
 goes on where it was, and asks nothing twice. A model makes the questions, but
 of a recipe whose answers are computed from a table.
+
+Examples:
+    quadrag construct review mine --sample 100
+    quadrag construct judge labels.csv --model MODEL --out my-judge
 """
 
 import argparse
@@ -18,10 +22,6 @@ from quadrag.commands.shared import options, session
 from quadrag.errors import QuadragError
 from quadrag.printing import say, write
 
-EXAMPLES = (
-    "quadrag construct review mine --sample 100",
-    "quadrag construct judge labels.csv --model MODEL --out my-judge",
-)
 OTHERS = {"review": review, "judge": judge}  # what is done beside making
 _SAMPLING = {"max_tokens": 2048, "temperature": 0}
 _ORDER = ("recipe", "documents", "out", "limit", "seed", "topics", "table", "templates", "licence")
@@ -29,8 +29,9 @@ _ORDER = ("recipe", "documents", "out", "limit", "seed", "topics", "table", "tem
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="recipe", required=True, metavar="BENCHMARK|review|judge")
+    about = str(__doc__).partition("\n\nExamples:")[0]
     for name in catalogue.names():
-        _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=__doc__))
+        _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=about))
     for name, other in OTHERS.items():
         about = other.__doc__ or ""
         first = about.partition("\n")[0]
