@@ -89,8 +89,7 @@ class Examination:
     def messages(self, question: Question) -> list[dict[str, str]]:
         """Return the chat messages of a question, as `quadrag run` sends them."""
         shown = self.passages[question.key]
-        messages: list[dict[str, str]] = self.benchmark.messages(question, shown, self._prompts, self.spec.retriever)
-        return messages
+        return self.benchmark.messages(question, shown, self._prompts, self.spec.retriever)
 
     def document(self, question: Question) -> dict[str, str]:
         """Return what a harness logs of a question, from which `quadrag score` knows it and how it was asked."""
@@ -131,8 +130,7 @@ class Examination:
     def _find_passages(self, retrieved: Any) -> dict[Key, tuple[Passage, ...]]:
         if retrieved is not None:
             path = Path(str(retrieved)).expanduser()
-            passages: dict[Key, tuple[Passage, ...]] = retrieve.read(path, self.questions)
-            return passages
+            return retrieve.read(path, self.questions)
         finder = self.benchmark.finder(self.spec)
         if finder is None:
             shown = self.spec.retriever != "none"
