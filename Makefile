@@ -7,10 +7,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # $(call install,ENVIRONMENT) WHAT. A script, not a module: the checkout is not to stand on the path. The same below.
 install = $(1)/bin/python .venv/bin/pip install --quiet --no-compile --no-build-isolation --disable-pip-version-check
 PURELIB = bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
-# $(call above,BELOW,ENVIRONMENT)
+# $(call above,BELOW,ENVIRONMENT). Plain paths: no `.pth` file of those below is run, so nothing comes from the checkout.
 define above
 test -x $(2)/bin/python || $(PYTHON) -m venv --without-pip $(2)
-echo "import site; site.addsitedir('$$($(1)/$(PURELIB))')" >"$$($(2)/$(PURELIB))/zz_below.pth"
+below="$$($(1)/$(PURELIB))"; { echo "$$below"; cat "$$below"/zz_below.pth 2>/dev/null || true; } >"$$($(2)/$(PURELIB))/zz_below.pth"
 endef
 # Two workers; the one that has no test left takes half of the other's. CI runs two targets at once, with WORKERS=0.
 WORKERS ?= 2
@@ -39,6 +39,7 @@ tests: .venv-test/.ready
 
 # The engine's tests where none of the four benchmarks is installed, and one of somebody else's is.
 test-alone: .venv-test/.ready wheel
+	$(call as_wheel,.venv-test)
 	rm -rf .alone && mkdir -p .alone/foreign
 	.venv/bin/python -m zipfile -e dist/*.whl .alone
 	rm -rf $(addprefix .alone/quadrag/, baselines/*/ hub_cards/*.md $(addprefix datasets_scripts/, $(notdir $(wildcard datasets_scripts/[a-z]*))))

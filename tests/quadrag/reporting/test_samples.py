@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from specs import spec_of
 
-from quadrag.baselines.rgb.benchmark import BENCHMARK
+from quadrag.benchmark import load
 from quadrag.loading import load_questions
 
 pytestmark = pytest.mark.plugins
@@ -17,7 +17,7 @@ SCORE = ("score", "a.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], "--s
 
 def write(*right, failed=0):
     """Write a file of answers: of each sample the first so many are right, of the last one some failed."""
-    questions, _ = load_questions(spec_of(*PLACE, data_dir="sample"), BENCHMARK)
+    questions, _ = load_questions(spec_of(*PLACE, data_dir="sample"), load("rgb"))
     lines = []
     for sample, count in enumerate(right):
         for at, question in enumerate(questions):

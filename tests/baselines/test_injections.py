@@ -9,8 +9,6 @@ from quadrag.benchmark import load
 from quadrag.prompts import load_prompts
 from quadrag.records import Passage, Question
 
-pytestmark = pytest.mark.plugins
-
 SLOTS = ("query_time", "event", "beginning_text", "question", "begin", "hallu_continue", "asked")
 PROMPTS = [
     ("rgb", "noise_robustness_en", "own"),

@@ -16,8 +16,6 @@ from quadrag.audit import audit
 from quadrag.baselines.crud_rag.audit import near_duplicates
 from quadrag.data.files import sample_dir
 
-pytestmark = pytest.mark.plugins
-
 FAULTS = [
     pytest.param(place, fault, id=f"{place['config']}-{'-'.join(fault['put'])}-{number}")
     for place in yaml.safe_load(Path(__file__).with_name("faults.yaml").read_text(encoding="utf-8"))

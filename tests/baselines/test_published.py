@@ -13,8 +13,6 @@ from quadrag.parts import Conditions, Retrieval
 from quadrag.reporting.published import find_published, read_published
 from quadrag.run import plan
 
-pytestmark = pytest.mark.plugins
-
 # Of each benchmark the tables that are mapped, how many numbers they have, and how many recipes there are.
 MAPPED = [
     ("rgb", {"1", "3", "5", "7"}, 135, 21),
