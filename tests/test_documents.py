@@ -74,6 +74,7 @@ def test_help_of_a_command_stands_on_its_own(name: str, capsys: pytest.CaptureFi
     about, _, examples = shown.partition("\nexamples:\n")
     calls = re.findall(r"quadrag [^|()>\n]*", examples.replace("quadrag list names them", ""))
     assert calls and max(map(len, about.splitlines())) <= 80
+    assert shown.count("\n") <= {"run": 100, "score": 70}.get(name, 60)
     for call in calls:
         parse(shlex.split(call.replace("BENCHMARK", "rgb"))[1:])
 
