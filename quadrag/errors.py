@@ -62,10 +62,7 @@ class NotReady(QuadragError):
 
 
 class GateFailed(QuadragError):
-    """A run is worse than another one, or below what was asked of it, or neither can be told since a score is invalid.
-
-    Its code is 4, or 3 where a score is invalid.
-    """
+    """A run is worse than another one or below what was asked of it; or, with code 3, a measurement is invalid."""
 
     def __init__(self, message: str, code: int = 4) -> None:
         super().__init__(message)

@@ -16,8 +16,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError
-from quadrag.printing import say, write
+from quadrag.errors import GateFailed, QuadragError
+from quadrag.printing import write
 
 from .shared import options
 from .shared.session import add_judges, call_policy, read_file
@@ -35,13 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(parser.add_argument_group("calls to models"), options.JUDGING)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     from quadrag.judges import ask, certificate, known
     from quadrag.reporting.text import print_tables
 
     if arguments.list or not arguments.labels_file:
         write(*known.list_sets())
-        return 0
+        return
     labels = known.open_labels(arguments.labels_file, arguments.metric, arguments.data_dir)
     judges = arguments.judge or ask.list_judges(labels)
     if not judges:
@@ -53,9 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     certificates = []
     for judge in judges:
         verdicts = ask.find_verdicts(labels, judge) or _ask_judge(arguments, labels)
-        if invalid := _find_invalid(arguments, labels, verdicts):
-            say(f"INVALID, {invalid}; no certificate")
-            return 3
+        _refuse_invalid(arguments, labels, verdicts)
         certificates.append(certificate.certify(labels, verdicts))
     if arguments.out:
         certificate.write_certificate(certificates[0], Path(arguments.out))
@@ -63,7 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
     print_tables(certificate.tabulate(certificates), language=arguments.labels)
     if arguments.out:
         write(arguments.out)
-    return 0
 
 
 def _ask_judge(arguments: argparse.Namespace, labels: Any) -> Any:
@@ -80,8 +77,7 @@ def _ask_judge(arguments: argparse.Namespace, labels: Any) -> Any:
         return ask.ask_judge(labels, models.judges[0])
 
 
-def _find_invalid(arguments: argparse.Namespace, label_set: Any, verdicts: Any) -> str:
-    """Return why verdicts are none to certify; "" where they are. Raises QuadragError for labels of one class."""
+def _refuse_invalid(arguments: argparse.Namespace, label_set: Any, verdicts: Any) -> None:
     from quadrag.chat.keys import known_keys
     from quadrag.judges import ask, certificate, labels
 
@@ -89,9 +85,9 @@ def _find_invalid(arguments: argparse.Namespace, label_set: Any, verdicts: Any) 
     lacking = asked - sum(grade is not None for grade in verdicts.grades.values())
     if verdicts.usage and lacking > asked * call_policy(arguments).max_failed:
         unread = f", as {known_keys().line(verdicts.unread, _SHOWN)!r}" if verdicts.unread else ""
-        return f"{verdicts.judge} gave no readable verdict on {lacking} of {asked} items{unread}"
+        what = f"{verdicts.judge} gave no readable verdict on {lacking} of {asked} items{unread}"
+        raise GateFailed(f"INVALID, {what}; no certificate", 3)
     judged = ask.list_judged(label_set, verdicts)
     if arguments.out and (few := certificate.find_few(judged)):
-        return str(few)
+        raise GateFailed(f"INVALID, {few}; no certificate", 3)
     labels.check_classes(judged, f"{label_set.name}, what {verdicts.judge} judged", label_set.graded)
-    return ""

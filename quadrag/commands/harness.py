@@ -33,9 +33,9 @@ def run(arguments: argparse.Namespace) -> None:
 
         write(*(f"quadrag/{benchmark}_{config}" for benchmark in known() for config in list_configs(benchmark)))
         return
-    from quadrag.harnesses.task_files import task_files
+    from quadrag.harnesses.examination import write_tasks
 
     arguments.dir.mkdir(parents=True, exist_ok=True)
-    for name, text in task_files():
+    for name, text in write_tasks():
         (arguments.dir / name).write_text(text, encoding="utf-8")
     write(arguments.dir)

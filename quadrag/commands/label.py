@@ -42,29 +42,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "out port no-browser labels data-dir", **about)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     from quadrag.judges import classes, labelled
-    from quadrag.judges.classes import tabulate_corrected
     from quadrag.metric_record import show_key
-    from quadrag.reporting.questions import RunReader
-    from quadrag.reporting.text import print_tables
+    from quadrag.reporting import questions, text
     from quadrag.run.folder import read_result
 
     if sum(map(bool, (arguments.out, arguments.page, arguments.people))) != 1:
         raise QuadragError("expected one of --out, --page, --people")
     folder = Path(arguments.folder)
-    reader = RunReader(folder, read_result(folder), arguments.data_dir)
+    reader = questions.RunReader(folder, read_result(folder), arguments.data_dir)
     if arguments.metric == classes.ERRORS:
         _label_errors(arguments, reader)
-        return 0
+        return
     graded, items = labelled.list_judged(reader, arguments.metric)
     if arguments.people:
         labels = labelled.take_back(Path(arguments.people), items, graded)
-        table = tabulate_corrected(show_key(graded.metric, graded.key), items, labels, graded)
-        print_tables([table], language=arguments.labels)
+        table = classes.tabulate_corrected(show_key(graded.metric, graded.key), items, labels, graded)
+        text.print_tables([table], language=arguments.labels)
     else:
         _offer_sheet(arguments, graded, items, arguments.n or _N)
-    return 0
 
 
 def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:

@@ -5,13 +5,15 @@ one whose passages come with the questions, or ``none``; nothing is searched for
 ``retrieved.jsonl`` of a run whose passages are shown.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from quadrag import catalogue
-from quadrag.benchmark import NO_JUDGE, Benchmark, MetricUse, load
+from quadrag.benchmark import NO_JUDGE, Benchmark, MetricUse, known, load
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.loading import known_options, load_questions
 from quadrag.parts import Conditions, validate
@@ -167,3 +169,58 @@ def _find_retriever(benchmark: Benchmark, config: str, settings: Mapping[str, An
     if retriever is None and (run / "run.json").is_file():
         retriever = read_run(run).retriever
     return str(retriever or benchmark.default_retriever)
+
+
+# The tasks of lm-eval as it reads them from disk, in YAML: one a config and split, and a group a benchmark.
+
+_CLASS = "class: !function quadrag.harnesses.lm_eval.QuadragTask\n"
+_VERSION = {"version": 1.0}
+
+
+def write_tasks() -> Iterator[tuple[str, str]]:
+    for benchmark in known():
+        for config in list_configs(benchmark):
+            for split in list_splits(benchmark, config):
+                task = _describe_task(benchmark, config, split)
+                yield f"{task['task']}.yaml", _CLASS + yaml.safe_dump(task, sort_keys=False)
+        members = [
+            _name_task(benchmark, config, split)
+            for config in _list_tabled(benchmark)
+            for split in list_splits(benchmark, config)
+        ]
+        group = {"group": f"quadrag_{benchmark}", "task": members, "metadata": _VERSION}
+        yield f"quadrag_{benchmark}.yaml", yaml.safe_dump(group, sort_keys=False)
+
+
+def _describe_task(benchmark: str, config: str, split: str) -> dict[str, Any]:
+    return {
+        "task": _name_task(benchmark, config, split),
+        "dataset_path": benchmark,
+        "dataset_name": config,
+        "test_split": split,
+        "output_type": "generate_until",
+        "generation_kwargs": {
+            "until": [],  # a reply ends where the model ends it
+            "do_sample": True,
+            "temperature": load(benchmark).temperature,
+            "max_gen_toks": 1024,  # lm-eval always sends a limit, 256 where a task has none
+        },
+        "metadata": _VERSION,
+    }
+
+
+def _name_task(benchmark: str, config: str, split: str) -> str:
+    end = "" if split == list_splits(benchmark, config)[0] else f"_{split}"
+    return f"quadrag_{benchmark}_{config}{end}"
+
+
+def _list_tabled(benchmark: str) -> list[str]:
+    """List the configs of the paper's tables; where no passages come along, a model alone is asked that config."""
+    record = load(benchmark)
+    alone = [config for config in list_configs(benchmark) if record.find_default_context(config) is None]
+    return list(
+        dict.fromkeys(
+            alone[0] if retriever == "none" and alone and record.find_default_context(config) else config
+            for config, retriever in record.paper_runs(False)
+        )
+    )

@@ -1,6 +1,6 @@
 """The benchmarks as tasks of lm-eval 0.4.13: questions, messages and rule metrics are those of `quadrag run`.
 
-`task_files` names this class; ``dataset_path`` is a benchmark, ``dataset_name`` a config, ``test_split`` the split
+The files of tasks name this class; ``dataset_path`` is a benchmark, ``dataset_name`` a config, ``test_split`` the split
 meant where ``--metadata``, a JSON object of the settings of `quadrag.harnesses.examination`, names none.
 
 Judged metrics are not computed here: `quadrag score` does that on what ``--log_samples`` wrote. lm-eval ends the whole

@@ -20,7 +20,7 @@ from quadrag import catalogue
 from quadrag.commands.construct import judge, review
 from quadrag.commands.shared import options, session
 from quadrag.errors import QuadragError
-from quadrag.printing import say, write
+from quadrag.printing import write
 
 OTHERS = {"review": review, "judge": judge}  # what is done beside making
 _SAMPLING = {"max_tokens": 2048, "temperature": 0}
@@ -52,9 +52,10 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     options.add(parser.add_argument_group("calls to models"), options.ASKING)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     if arguments.recipe in OTHERS:
-        return int(OTHERS[arguments.recipe].run(arguments))
+        OTHERS[arguments.recipe].run(arguments)
+        return
     from quadrag.construct import construct as making
     from quadrag.construct import recipe, steps
     from quadrag.reporting.text import print_tables
@@ -69,13 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
     counted = making.tabulate_counts("What was made", "config/split", "questions", made.splits)
     print_tables([making.tabulate_steps(made.stages), counted])
     if models:
-        session.print_spent([{"questions": models.system.spent}])
+        spent = {name: value for name, value in models.system.spent.items() if name != "oldest"}
+        session.print_spent([{"questions": spent}])
     else:
         write("", f"made by rule, {by_rule}")
     write(f"{arguments.out}: see its README.md; what was dropped stands in its stages")
     if made.stopped:
-        say(made.stopped)
-    return 2 if made.stopped else 0
+        raise QuadragError(made.stopped)
 
 
 def _open_models(arguments: argparse.Namespace) -> Any:

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", metavar="X", type=rate, default=2e-4, help="of learning (default: 0.0002)")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     from quadrag.chat.ledger import Ledger
     from quadrag.judges import certificate, known, training
     from quadrag.reporting.text import print_tables
@@ -43,4 +43,3 @@ def run(arguments: argparse.Namespace) -> int:
     write(certificate.describe_labels(labels), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
     print_tables(certificate.tabulate([made.before, made.after] if made.before else [made.after]))
     write("", f"certificate: {arguments.out / training.CERTIFICATE}")
-    return 0

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "port no-browser labels")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     from quadrag.construct import review
 
     dataset = arguments.dataset
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             out, splits = review.write_human(dataset, recipe, grades, outcome)
             write(*(f"{name}: {n} questions" for name, n in splits.items()), "", out)
-        return 0
+        return
     drawn = review.sample(items, arguments.sample, arguments.seed)
     page = review.review_page(dataset, recipe, drawn, arguments.annotator, arguments.labels)
     if arguments.sheet:
@@ -50,7 +50,6 @@ def run(arguments: argparse.Namespace) -> int:
         write(f"{path}: {len(drawn)} of {len(items)} questions; fill in grade, and at 3 mend the text")
     else:
         serve(arguments, page, f"{len(drawn)} questions")
-    return 0
 
 
 def serve(arguments: argparse.Namespace, page: Any, what: str) -> None:

@@ -61,7 +61,7 @@ def check_rgb(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_whatever_a_model_says_only_what_holds_enters_and_no_reply_is_asked_for_twice(
-    recipe: str, documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recipe: str, documents: Path, tmp_path: Path
 ) -> None:
     out, prices = tmp_path / "mine", tmp_path / "prices.json"
     prices.write_text(json.dumps({"m": {"input": 1.0, "output": 1.0}}))
