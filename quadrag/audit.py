@@ -187,8 +187,7 @@ def locate_golds(text: str, golds: Golds, language: str) -> list[tuple[int, int]
 
 
 def _stands(text: str, gold: str, language: str) -> bool:
-    found: bool = stands_whole(text, gold.replace(" ", "") if language == "zh" else gold, language)
-    return found
+    return bool(stands_whole(text, gold.replace(" ", "") if language == "zh" else gold, language))
 
 
 @lru_cache(maxsize=4096)

@@ -99,26 +99,21 @@ def metric_folder(name: str) -> Path:
 
 
 def load_scorer(metric: str) -> Any:
-    return _load_package(metric_folder(metric), "scorer").SCORER
+    return load_script(metric_folder(metric) / "scorer.py").SCORER
 
 
 def load_script(path: Path) -> ModuleType:
-    """Load a dataset script by path, once per process, as a module of a package that holds the files beside it.
+    """Import a file, once per process, as a module of a package, so that it may import the files beside it.
 
     It is registered in ``sys.modules`` because `datasets` looks a builder's module up there.
     """
-    return _load_package(path.parent, path.stem)
-
-
-def _load_package(folder: Path, name: str) -> ModuleType:
-    """Import a file of a folder as a module of a package, so that it may import the files beside it."""
-    if folder.parent == room("metrics"):
-        return importlib.import_module(f"quadrag.metrics.{folder.name}.{name}")
-    package = "quadrag_leaf" + re.sub(r"\W", "_", str(folder))
+    if path.parent.parent == room("metrics"):
+        return importlib.import_module(f"quadrag.metrics.{path.parent.name}.{path.stem}")
+    package = "quadrag_leaf" + re.sub(r"\W", "_", str(path.parent))
     if package not in sys.modules:
         sys.modules[package] = ModuleType(package)
-        sys.modules[package].__path__ = [str(folder)]
-    return importlib.import_module(f"{package}.{name}")
+        sys.modules[package].__path__ = [str(path.parent)]
+    return importlib.import_module(f"{package}.{path.stem}")
 
 
 def builder_class(benchmark: str) -> Any:

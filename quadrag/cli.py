@@ -80,7 +80,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Read the arguments; none at all are answered with the help, a mistyped word with the nearest ones."""
     typed = list(argv) or ["--help"]
     names = list(commands.NAMES)
     if not typed[0].startswith("-") and typed[0] not in names:

@@ -89,7 +89,6 @@ class Examination:
         self.judged = [name for name, lacks in lacking.items() if lacks == NO_JUDGE]
 
     def messages(self, question: Question) -> list[dict[str, str]]:
-        """Return the chat messages of a question, as `quadrag run` sends them."""
         shown = self.passages[question.key]
         return self.benchmark.messages(question, shown, self._prompts, self.spec.retriever)
 

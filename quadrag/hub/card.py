@@ -5,7 +5,7 @@ not be hosted anew get a card with the recipe instead. Nothing is written here.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -77,7 +77,6 @@ def make_recipe(benchmark: str) -> str:
 
 
 def make_data_card(benchmark: str, parts: Mapping[str, Part], sample: bool, data_dir: str | None) -> str:
-    """Return the README of a repository with Parquet files, of the configs that were written, in their order."""
     header, body = read_card(benchmark, data_dir)
     header["size_categories"] = [
         size_category(sum(split.rows for part in parts.values() for split in part.written.values()))
@@ -138,17 +137,13 @@ def fill_template(name: str, *values: Any) -> str:
     return str(getattr(_templates(), name)(*values)).strip("\n")
 
 
-def as_code(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
 @cache
 def _templates() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(Path(__file__).with_name("templates"))
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters["code"] = as_code
+    made.filters["code"] = lambda names: ", ".join(f"`{name}`" for name in names)
     made.filters["cell"] = lambda text: text.replace("|", "\\|")
     made.filters["count"] = lambda rows: (rows and rows.number and f"{'about ' * rows.about}{rows.number:,}") or "–"
     return made.get_template("card.md.jinja").module

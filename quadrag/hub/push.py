@@ -179,7 +179,7 @@ def plan_results(
     files: dict[str, str] = {}
     for folder in {part.resolve(): part for root in runs for part in run_folders(Path(root)) or [Path(root)]}.values():
         run = read_run(folder)
-        unlike = _check(folder, run, accept_data)
+        unlike = _list_deviations(folder, run, accept_data)
         own = _make_files(run, read_scores(folder, run), unlike, org, source)
         if twice := files.keys() & own.keys():
             raise QuadragError(f"{folder} is the second run of {min(twice)}; name one of them")
@@ -207,7 +207,7 @@ def hide_places(text: str) -> str:
     return one_line(_PLACE.sub("", text))
 
 
-def _check(folder: Path, run: RunRecord, accept_data: bool) -> list[str]:
+def _list_deviations(folder: Path, run: RunRecord, accept_data: bool) -> list[str]:
     """Return in what the questions of a run are not the benchmark's own, all of them; raise where it is no result."""
     if run.state != "finished" or run.has_note("invalid"):
         raise QuadragError(
@@ -258,7 +258,6 @@ def _make_files(
 
 
 def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], scores: Mapping[str, Score]) -> str:
-    """Write the notes of one result in one line: what the value is, how sure, of what data, and how it was made."""
     official = scores["official"]
     counts = {name: getattr(official.counts, name) for name in ("n_total", "n_scored", "n_not_applicable")}
     settings = {"retriever": run.retriever, **(run.retrieval or {}), "judge": run.judge or "none", "asked": run.llm}
