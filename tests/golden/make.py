@@ -46,6 +46,12 @@ CONFIGS = {
         for data in (("", "_original") if task in ("noise_robustness", "negative_rejection") else ("",))
     ),
 }
+PAIRS = (
+    "rgb noise_robustness_en", "rgb noise_robustness_zh", "rgb negative_rejection_en",
+    "rgb counterfactual_robustness_en", "rgb counterfactual_robustness_zh", "rgb information_integration_zh",
+    "crag task_1_2", "crud_rag qa_1doc", "crud_rag summary", "crud_rag continuation",
+    "omnieval conversational_qa", "omnieval extractive_qa",
+)  # fmt: skip
 UNASKED = ("multi_hop_qa", "contrast_qa", "long_form_qa")  # their questions are among those of `all`
 GRAPH = ("--retriever", "snippets-kg")
 # What differs from machine to machine, and prose, which is no golden.
@@ -150,22 +156,12 @@ def runs_of(benchmark: str) -> dict[str, Any]:
         if benchmark == "crag":
             made["qa"] = run(folder / "qa", benchmark, "qa", *judged, "--retriever", "none")
             made["task_1_2 graph"] = run(folder / "graph", benchmark, "task_1_2", *judged, *GRAPH)
-            made["task_1_2 shown"] = run(
-                folder / "shown", benchmark, "task_1_2", *judged, *GRAPH, "--option", "later=show"
-            )
+            shown = (*judged, *GRAPH, "--option", "later=show")
+            made["task_1_2 shown"] = run(folder / "shown", benchmark, "task_1_2", *shown)
         if benchmark == "crud_rag":
-            settings = (
-                "--chunk-size",
-                64,
-                *spec(folder, "overlap", retrieval={"chunk_overlap": 30}),
-                "--top-k",
-                4,
-                "--tokenizer",
-                "jieba",
-                "--option",
-                "gold=test",
-            )
-            made["qa_2doc chunks"] = run(folder / "chunks", benchmark, "qa_2doc", *settings)
+            settings = ["--chunk-size", "64", "--top-k", "4", "--tokenizer", "jieba", "--option", "gold=test"]
+            overlap = spec(folder, "overlap", retrieval={"chunk_overlap": 30})
+            made["qa_2doc chunks"] = run(folder / "chunks", benchmark, "qa_2doc", *settings, *overlap)
             files = spec(folder, "source", retrieval={"chunk_source": "files"})
             made["qa_1doc files"] = run(folder / "files", benchmark, "qa_1doc", *files)
         if benchmark == "rgb":
@@ -181,21 +177,7 @@ def make_compared() -> dict[str, Any]:
 
     made = {}
     with scratch() as folder, serve() as url:
-        places = [
-            ("rgb", "noise_robustness_en"),
-            ("rgb", "noise_robustness_zh"),
-            ("rgb", "negative_rejection_en"),
-            ("rgb", "counterfactual_robustness_en"),
-            ("rgb", "counterfactual_robustness_zh"),
-            ("rgb", "information_integration_zh"),
-            ("crag", "task_1_2"),
-            ("crud_rag", "qa_1doc"),
-            ("crud_rag", "summary"),
-            ("crud_rag", "continuation"),
-            ("omnieval", "conversational_qa"),
-            ("omnieval", "extractive_qa"),
-        ]
-        for benchmark, config in places:
+        for benchmark, config in (place.split() for place in PAIRS):
             runs: list[Path] = []
             for model in ("scripted", "second"):
                 runs.append(folder / f"{config}-{model}")
@@ -226,46 +208,17 @@ def make_scored() -> dict[str, Any]:
             file = folder / f"{config}.jsonl"
             file.write_text("".join(json.dumps(row) + "\n" for row in answers[1:]), encoding="utf-8")
             place = ("--benchmark", benchmark, "--config", config, "--split", split, "--data-dir", "sample")
-            asked = (
-                "--judge",
-                f"{url}#judge",
-                *spec(folder, "s", judges=[{"name": "s"}]),
-                "--ledger",
-                folder / "l",
-                "--out",
-                folder / f"{config}-s",
-            )
-            printed = command("score", file, *place, *asked, "--json")
-            scores = plain(json.loads((folder / f"{config}-s" / "scores.json").read_text(encoding="utf-8")))
+            out = folder / f"{config}-s"
+            asked = ("--judge", f"{url}#judge", *spec(folder, "s", judges=[{"name": "s"}]), "--ledger", folder / "l")
+            printed = command("score", file, *place, *asked, "--out", out, "--json")
+            scores = plain(json.loads((out / "scores.json").read_text(encoding="utf-8")))
             made[f"{benchmark} {config}"] = {"scores": scores, "json": keyed(plain(json.loads(printed)))}
     return made
 
 
 _TEXTS = {
-    "en": [
-        "Port Askeby",
-        "in 1962",
-        "$1,234,567",
-        "51/2",
-        "10²",
-        "-3.5",
-        "3.5 million",
-        "O'Brien",
-        "the 4th of May 2021",
-        "Café Noir",
-    ],
-    "zh": [
-        "澜海市",
-        "三月五日",
-        "12000万元",
-        "1.2亿",
-        "百分之五",
-        "刘大江",
-        "二十四节气",
-        "第一名",
-        "不是",
-        "约 300 人",
-    ],
+    "en": "Port Askeby;in 1962;$1,234,567;51/2;10²;-3.5;3.5 million;O'Brien;the 4th of May 2021;Café Noir",
+    "zh": "澜海市;三月五日;12000万元;1.2亿;百分之五;刘大江;二十四节气;第一名;不是;约 300 人",
 }
 _MANNERS: tuple[Callable[[str, str], str], ...] = (
     lambda gold, other: gold,
@@ -294,7 +247,7 @@ def vectors(language: str, count: int = 120) -> tuple[list[str | None], list[str
     source = random.Random(f"vectors {language}")
     golds, answers, questions, passages = [], [], [], []
     for number in range(count):
-        gold, other = source.sample(_TEXTS[language], 2)
+        gold, other = source.sample(_TEXTS[language].split(";"), 2)
         answers.append(None if number % 40 == 39 else _MANNERS[number % len(_MANNERS)](gold, other))
         golds.append(gold)
         questions.append(f"Question {number} of {other}?" if language == "en" else f"{other}的第{number}个问题是什么？")
@@ -310,58 +263,30 @@ def make_metrics() -> dict[str, Any]:
     for language in ("en", "zh"):
         answers, golds, questions, passages = vectors(language)
         several = [[gold, golds[(place + 1) % len(golds)]] for place, gold in enumerate(golds)]
-        texts = [answer or "" for answer in answers]
         base = {"predictions": answers, "references": golds}
-        asked = {**base, "questions": questions, "judge": judge}
+        spoken = {"predictions": answers, "references": [[gold] for gold in golds], "language": language}
+        asked = {"questions": questions, "judge": judge}
+        texts = [answer or "" for answer in answers]
+        ids = [str(number) for number in range(len(golds))]
         calls += [
-            ("crud_overlap", None, language, {"predictions": texts, "references": golds}),
-            ("ragquesteval", None, language, {**base, "judge": judge, "ids": [str(n) for n in range(len(golds))]}),
-            (
-                "rgb_accuracy",
-                None,
-                language,
-                {"predictions": answers, "references": [[gold] for gold in golds], "language": language},
-            ),
-            (
-                "rgb_accuracy",
-                None,
-                f"{language} any",
-                {"predictions": answers, "references": [[pair] for pair in several], "language": language},
-            ),
-            (
-                "rejection_rate",
-                None,
-                language,
-                {**asked, "references": [[gold] for gold in golds], "language": language},
-            ),
-            (
-                "error_detection",
-                None,
-                language,
-                {**asked, "references": [[gold] for gold in golds], "language": language},
-            ),
-            ("truthfulness", None, language, {**asked, "references": several}),
-            ("omnieval", "all", language, {**asked, "contexts": passages}),
+            ("crud_overlap", None, language, {**base, "predictions": texts}),
+            ("ragquesteval", None, language, {**base, "judge": judge, "ids": ids}),
+            ("rgb_accuracy", None, language, spoken),
+            ("rgb_accuracy", None, f"{language} any", {**spoken, "references": [[pair] for pair in several]}),
+            ("rejection_rate", None, language, {**spoken, **asked}),
+            ("error_detection", None, language, {**spoken, **asked}),
+            ("truthfulness", None, language, {**base, **asked, "references": several}),
+            ("omnieval", "all", language, {**base, **asked, "contexts": passages}),
             ("omnieval_overlap", None, language, base),
         ]
     source = random.Random("ranking")
     names = [str(number) for number in range(30)]
     ranked = [source.sample(names, source.randrange(0, 15)) for _ in range(80)]
-    calls.append(
-        (
-            "retrieval_ranking",
-            None,
-            "drawn",
-            {"predictions": ranked, "references": [source.sample(names, source.randrange(1, 4)) for _ in ranked]},
-        )
-    )
+    relevant = [source.sample(names, source.randrange(1, 4)) for _ in ranked]
+    calls.append(("retrieval_ranking", None, "drawn", {"predictions": ranked, "references": relevant}))
     made = {}
     for name, config, what, given in calls:
-        metric = (
-            evaluate.load(str(ROOT / "metrics" / name), config)
-            if config
-            else evaluate.load(str(ROOT / "metrics" / name))
-        )
+        metric = evaluate.load(str(ROOT / "metrics" / name), *([config] if config else []))
         for profile in ("official", "corrected"):
             made[f"{name} {what} {profile}"] = plain(dict(metric.compute(**given, profile=profile)))
     return made
@@ -430,10 +355,8 @@ def make_exported() -> dict[str, Any]:
 
     with scratch() as folder:
         command("export", folder, "--data-dir", "sample", "--accept-licence")
-        tables = {
-            str(path.relative_to(folder)): pyarrow.parquet.read_table(path)
-            for path in sorted(folder.rglob("*.parquet"))
-        }
+        files = sorted(folder.rglob("*.parquet"))
+        tables = {str(path.relative_to(folder)): pyarrow.parquet.read_table(path) for path in files}
     return {
         name: {
             "columns": [[field.name, str(field.type)] for field in table.schema],
@@ -453,30 +376,19 @@ def make_constructed(respond: Callable[[dict[str, Any]], tuple[str, str]] | None
     with scratch() as folder, serve(respond or Recorded()) as url:
         (folder / "news").mkdir()
         articles = [{"id": row["id"], "text": row["body"]} for row in _articles()]
-        (folder / "news" / "news.jsonl").write_text(
-            "".join(json.dumps(row) + "\n" for row in articles[:60]), encoding="utf-8"
-        )
+        news = "".join(json.dumps(row) + "\n" for row in articles[:60])
+        (folder / "news" / "news.jsonl").write_text(news, encoding="utf-8")
         sample = ROOT / "baselines" / "crag" / "construct" / "sample"
         for recipe in ("omnieval", "crud_rag", "rgb", "crag"):
             files = ("--documents", folder / "news", "--limit", 40, "--llm", f"{url}#maker", "--ledger", folder / "l")
             if recipe == "crag":
-                files = (
-                    "--table",
-                    sample / "table.csv",
-                    "--templates",
-                    sample / "templates.yaml",
-                    "--documents",
-                    sample / "pages",
-                )
+                files = ("--table", sample / "table.csv", "--templates", sample / "templates.yaml")
+                files += ("--documents", sample / "pages")
             out = folder / recipe
             command("construct", recipe, "--out", out, *files, "--licence", "CC BY 4.0")
             for path in sorted(out.rglob("*")):
-                if (
-                    path.is_file()
-                    and path.suffix in (".json", ".jsonl", ".bz2")
-                    and path.parent.name != "stages"
-                    and path.stem != "construct"
-                ):
+                made_here = path.parent.name != "stages" and path.stem != "construct"
+                if path.is_file() and path.suffix in (".json", ".jsonl", ".bz2") and made_here:
                     content = bz2.decompress(path.read_bytes()) if path.suffix == ".bz2" else path.read_bytes()
                     made[str(path.relative_to(folder))] = [_short(line) for line in content.decode().splitlines()]
     return made

@@ -10,10 +10,8 @@ import argparse
 import asyncio
 import hashlib
 import json
-import random
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FAULTS = ("status", "drop", "garbage", "truncate", "no_choices", "rate")
+from small_servers import LoopServer
 
 
 @dataclass
@@ -59,7 +57,6 @@ class State:
     key_header: str = "authorization"
     rules: list[Rule] = field(default_factory=list)
     manner: Callable[[dict[str, Any]], Rule | None] | None = None  # a rule made of a request's body
-    fault_rate: float = 0.0
     text: str | Callable[[dict[str, Any]], str] | None = None  # said to every request, or made of its body
     calls: Counter[str] = field(default_factory=Counter)
     authorizations: set[str] = field(default_factory=set)
@@ -73,7 +70,6 @@ class State:
     most_in_flight: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    draw: random.Random = field(default_factory=lambda: random.Random(0))
 
 
 def chats(count: int, start: int = 0) -> list[list[dict[str, str]]]:
@@ -160,8 +156,6 @@ class _Protocol(asyncio.Protocol):
             if rule.times > 0 and rule.match in asked and rule.model in ("", model):
                 rule.times -= 1
                 return rule
-        if self.state.fault_rate and self.state.draw.random() < self.state.fault_rate:
-            return Rule(self.state.draw.choice(FAULTS), status=self.state.draw.choice((500, 502, 503)))
         return None
 
     def finish(self, body: dict[str, Any], asked: str, authorization: str) -> None:
@@ -231,12 +225,11 @@ class _Protocol(asyncio.Protocol):
             asyncio.get_running_loop().call_later(0.1, self.drip, rest[1:])
 
 
-class ChatServer:
+class ChatServer(LoopServer):
     """The server in a thread of this process; its settings and counts are attributes (see `State`)."""
 
     def __init__(self, **settings: Any) -> None:
         self.state = State(**settings)
-        self.port = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["state"], name)
@@ -245,36 +238,11 @@ class ChatServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
-    async def serve(self) -> asyncio.base_events.Server:
+    async def listen(self) -> asyncio.base_events.Server:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: _Protocol(self.state), "127.0.0.1", self.port, backlog=1024)
         self.port = server.sockets[0].getsockname()[1]
         return server
-
-    def __enter__(self) -> ChatServer:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(self.serve(), self._loop).result()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        if self._loop.is_closed():
-            return
-
-        async def down() -> None:
-            self._server.close()
-            for transport in list(getattr(self._loop, "_transports", {}).values()):
-                transport.abort()
-            await asyncio.sleep(0)
-
-        asyncio.run_coroutine_threadsafe(down(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
 
 @contextmanager
@@ -296,7 +264,7 @@ def main() -> None:
     server = ChatServer(latency=options.latency, text=options.text, keep_bodies=False)
 
     async def serve() -> None:
-        listening = await server.serve()
+        listening = await server.listen()
         print(server.url, flush=True)
         await listening.serve_forever()
 

@@ -10,10 +10,11 @@ import asyncio
 import base64
 import json
 import re
-import threading
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from small_servers import LoopServer
 
 KEY = "sk-attack-0123456789abcdef"
 USER, PASSWORD, QUERY = "ann", "pa55-w0rd-of-ann", "qk-0123456789abcdef"
@@ -28,7 +29,7 @@ _NAMED = re.compile(r"attack:([\w-]+)")
 _BLOCK = 1 << 16
 
 
-class HostileServer:
+class HostileServer(LoopServer):
     """The server in a thread of this process; `asked` counts the requests of each row by name."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -36,7 +37,6 @@ class HostileServer:
         self.deal: list[str] = []
         self.asked: dict[str, int] = {}
         self._dealt: dict[bytes, str] = {}
-        self.port = 0
 
     @property
     def url(self) -> str:
@@ -46,30 +46,10 @@ class HostileServer:
     def secret_url(self) -> str:
         return f"http://{USER}:{PASSWORD}@127.0.0.1:{self.port}"
 
-    def __enter__(self) -> HostileServer:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-
-        async def listen() -> asyncio.base_events.Server:
-            return await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 24)
-
-        self._server = asyncio.run_coroutine_threadsafe(listen(), self._loop).result()
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        async def down() -> None:
-            self._server.close()
-            others = asyncio.all_tasks() - {asyncio.current_task()}
-            for task in others:
-                task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-
-        asyncio.run_coroutine_threadsafe(down(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    async def listen(self) -> asyncio.base_events.Server:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 24)
+        self.port = server.sockets[0].getsockname()[1]
+        return server
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

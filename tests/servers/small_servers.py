@@ -1,10 +1,11 @@
 """Small servers of one test: a thread that serves for as long as it is wanted, and a handler that writes no log."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
-from typing import Any
+from typing import Any, Self
 
 
 class Quiet(BaseHTTPRequestHandler):
@@ -22,3 +23,40 @@ def serving(server: HTTPServer) -> Iterator[str]:
             yield f"http://127.0.0.1:{server.server_port}"
         finally:
             server.shutdown()
+
+
+class LoopServer:
+    """A server of asyncio in a thread of this process, from `listen`; `stop` cuts its connections."""
+
+    port = 0
+
+    async def listen(self) -> asyncio.base_events.Server:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._server = asyncio.run_coroutine_threadsafe(self.listen(), self._loop).result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        if self._loop.is_closed():
+            return
+
+        async def down() -> None:
+            self._server.close()
+            for transport in list(getattr(self._loop, "_transports", {}).values()):
+                transport.abort()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(down(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
