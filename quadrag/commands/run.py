@@ -47,8 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         out, sweep = _run_all(arguments, policy, arguments.out and Path(arguments.out))
         lay_beside(sweep.results)
-        systems, page = [(out.name, sweep.results)], out / "report.html"
-        session.show_results(arguments, stdout, [systems], options.profiles(arguments), out, page, arguments.all)
+        page = out / "report.html"
+        groups = [[(out.name, sweep.results)]]
+        session.show_results(arguments, stdout, groups, options.profiles(arguments), out, page, arguments.all)
         return session.close(arguments, sweep.results, page, sweep.left_out)
 
 

@@ -52,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
     logged = {maker.settings.get("profile") if (maker := logs.find_maker(file)) else None for file in files}
     profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
-    out, code = Path(arguments.out) if arguments.out else None, 0
+    out = Path(arguments.out) if arguments.out else None
+    code = 0
     with session.results_alone(arguments.json) as stdout:
         policy = replace(session.call_policy(arguments), profile=profiles[0])
         results = _score_files(arguments, files, None if policy.estimate else out, policy)

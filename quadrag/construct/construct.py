@@ -16,7 +16,7 @@ from typing import Any
 import quadrag
 from quadrag.data.files import OWN_RECORD, sha256
 from quadrag.errors import QuadragError, parse_json
-from quadrag.hub.card import join_card, size_category
+from quadrag.hub.export import join_card, size_category
 from quadrag.records import dumps, write_text
 from quadrag.reporting.table import Cell, Table
 from quadrag.reporting.table import Row as TableRow

@@ -18,7 +18,7 @@ from quadrag.errors import QuadragError, one_line, read_text
 from quadrag.printing import write
 from quadrag.records import write_text
 
-from .card import fill_template, size_category
+from .export import fill_template, size_category
 
 _CHARACTERS = 72  # of a text in an example
 _ITEMS = 2  # of a list in an example

@@ -25,8 +25,19 @@ from quadrag.results.record import RunRecord, read_run
 from quadrag.results.run import ALL, Score, read_scores
 from quadrag.run.folder import run_folders
 
-from .card import SAMPLE_LICENCE, HubTask, list_hub_tasks, list_licences, read_card, strip_place
-from .export import MANIFEST, Repository, plan_repositories, write_manifest, write_repository
+from .export import (
+    MANIFEST,
+    SAMPLE_LICENCE,
+    HubTask,
+    Repository,
+    list_hub_tasks,
+    list_licences,
+    plan_repositories,
+    read_card,
+    strip_place,
+    write_manifest,
+    write_repository,
+)
 
 _UNITS = ("*.py", "*.md", "*.txt", "*.yaml")  # what a metric's folder publishes, as in the package
 _BY_THE_HUB = {"dataset": {".gitattributes"}, "space": {".gitattributes", "README.md"}}  # of a new repository
@@ -67,7 +78,8 @@ def push(org: str, repositories: Sequence[Repository], private: bool = False) ->
         api.whoami()
     exists = [_is_there(api, repository.repo_type, f"{org}/{repository.name}") for repository in repositories]
     for repository, there in zip(repositories, exists, strict=True):
-        repo, repo_type = f"{org}/{repository.name}", repository.repo_type
+        repo = f"{org}/{repository.name}"
+        repo_type = repository.repo_type
         is_space = repository.kind == "space"
         ours = []  # shards of old splits and tasks of old data, which go
         if not is_space:

@@ -14,9 +14,8 @@ from quadrag.data import builders, files
 from quadrag.data.card_facts import card_facts, parse_facts
 from quadrag.data.files import RemoteFile, fault
 from quadrag.errors import QuadragError
-from quadrag.hub.card import split_card
 from quadrag.hub.cards import render
-from quadrag.hub.export import export
+from quadrag.hub.export import export, split_card
 from quadrag.parts import Conditions
 
 pytestmark = pytest.mark.plugins

@@ -14,7 +14,7 @@ from quadrag.cli import main
 from quadrag.data.card_facts import card_facts
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import list_configs
-from quadrag.hub.card import list_hub_tasks, write_eval_yaml
+from quadrag.hub.export import list_hub_tasks, write_eval_yaml
 from quadrag.hub.push import hide_places, plan_results
 from quadrag.parts import Conditions
 
