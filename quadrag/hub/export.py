@@ -1,6 +1,6 @@
 """`quadrag export`: each benchmark as a dataset repository, a folder of Parquet files and a card; nothing is sent.
 
-Where data may not be hosted anew the card has the way to them. A folder is written aside and moved when it is whole. Row
+Where data may not be hosted anew the card has the way to them. A folder is written aside and moved when whole. Row
 groups are small: a reader that streams holds one of them, and one that leaves a column out skips it in each.
 """
 
