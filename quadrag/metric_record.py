@@ -16,6 +16,7 @@ from quadrag.catalogue import metric_folder
 from quadrag.errors import unknown_name
 
 FILE = "metric.yaml"
+WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
 
 
 class _Record(BaseModel):
@@ -95,7 +96,7 @@ def find_verdict(metric: str, key: str) -> str:
     whether an answer has the value.
     """
     record = metric_record(metric)
-    own = key.removesuffix("_weighted") if record.key(key).needs == "judge" else f"{record.key(key).among}_judged"
+    own = key.removesuffix(WEIGHTED) if record.key(key).needs == "judge" else f"{record.key(key).among}_judged"
     return f"{metric}.{own}" if own in record.keys else ""
 
 

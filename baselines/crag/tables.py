@@ -100,7 +100,7 @@ def tabulate_systems(result: Run, profiles: Sequence[str]) -> list[Table]:
 
 def _read_systems(result: Run) -> list[dict[str, Any]]:
     """Read the numbers of the table, each with what it was made under; none beside data of one's own."""
-    if result.record.whose is Provenance.OWN:
+    if result.record.provenance is Provenance.OWN:
         return []
     with (room("baselines") / NAME / "published.csv").open(encoding="utf-8", newline="") as lines:
         rows = [row for row in csv.DictReader(lines) if row["table"] == "6"]

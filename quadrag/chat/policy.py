@@ -15,6 +15,7 @@ from quadrag.errors import QuadragError, parse_yaml, unknown_name
 from quadrag.parts import Trust
 
 from .ledger import canonical
+from .reply import RETRIED
 
 if TYPE_CHECKING:
     from .ledger import Ledger
@@ -184,6 +185,11 @@ class CallPolicy:
         for name, least in (("concurrency", 1), ("retries", 0), ("timeout", 1e-9), ("max_reply_bytes", 1)):
             if (number := getattr(self, name)) is not None and not number >= least:
                 raise QuadragError(f"{name} is {number}; expected {least} or more")
+        if not 0 <= self.max_failed <= 1:
+            raise QuadragError(f"max_failed is {self.max_failed}; expected a share from 0 to 1")
+        for kind in self.retry:
+            if kind not in RETRIED:
+                raise unknown_name("kind of reply in retry", kind, RETRIED)
         if self.budget is not None and self.prices is None:
             raise QuadragError("a budget needs the prices of the models; name a price file with --prices")
 

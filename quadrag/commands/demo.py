@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.benchmark import known, load
     from quadrag.reporting import table, tables, text
     from quadrag.reporting.page.page import write_page
-    from quadrag.results.selection import pick_headlines
+    from quadrag.results.items import pick_headlines
     from quadrag.run.sweep import run_demo
 
     out = Path(arguments.out or "runs/demo")

@@ -71,7 +71,7 @@ def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
 
     result, record = reader.result, reader.result.record
     known = classes.find_classes(record.benchmark, record.config)
-    if record.whose is Provenance.OWN:
+    if record.provenance is Provenance.OWN:
         known = replace(known, where="")
     items = labelled.list_wrong(reader)
     if not arguments.people:

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting import comparison, tables
-    from quadrag.results import certificates
+    from quadrag.results.certificates import read_certificates
     from quadrag.results.compare import compare
     from quadrag.results.run import own_profile
     from quadrag.run.folder import read_runs
@@ -52,10 +52,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.fail_if and len(arguments.runs) == 1:
         raise QuadragError("--fail-if worse compares: name the run that the others are held against first")
     comparison.refuse_same(arguments.runs)
-    runs = read_runs(arguments.runs, arguments.profile)
-    results = [result for _, parts in runs for result in parts]
-    certificates.lay_beside(results, certificates.read_certificates(arguments.certificate))
-    profiles = options.profiles(arguments, own_profile(results))
+    runs = read_runs(arguments.runs, arguments.profile, read_certificates(arguments.certificate))
+    profiles = options.profiles(arguments, own_profile(result for _, parts in runs for result in parts))
     if arguments.json and (len(runs) > 1 or arguments.without):
         cure = "name one without --without; quadrag.compare in Python has differences"
         raise QuadragError(f"--json prints the scores of one RUN; {cure}")

@@ -35,8 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.results.certificates import lay_beside
-
     with session.results_alone(arguments.json) as stdout:
         policy = session.call_policy(arguments)
         if policy.estimate:
@@ -46,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
             session.print_left_out(sweep.left_out)
             return 0
         out, sweep = _run_all(arguments, policy, arguments.out and Path(arguments.out))
-        lay_beside(sweep.results)
         page = out / "report.html"
         groups = [[(out.name, sweep.results)]]
         session.show_results(arguments, stdout, groups, options.profiles(arguments), out, page, arguments.all)

@@ -43,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.reporting import comparison, tables
-    from quadrag.results.certificates import lay_beside
     from quadrag.run.files import answers, logs
 
     comparison.refuse_same(arguments.answers)
@@ -60,7 +59,6 @@ def run(arguments: argparse.Namespace) -> int:
         if policy.estimate:
             session.print_estimate(arguments, policy, stdout)
         else:
-            lay_beside(results)
             systems = tables.gather_systems([*zip(answers.name_files(files), results, strict=True)])
             page = out and out / "report.html"
             session.show_results(arguments, stdout, tables.group_systems(systems), profiles, out, page)

@@ -26,9 +26,9 @@ from quadrag.results.compare import (
     is_same,
     name_judges,
 )
+from quadrag.results.items import is_whole, with_pooled
 from quadrag.results.note import Level, Note, NoteCode, group_notes
 from quadrag.results.run import PROFILES, Place, Run, Score, Status
-from quadrag.results.selection import is_whole, pool_rows
 
 from .messages import say
 from .names import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, name_places, name_runs, value_cell
@@ -316,8 +316,7 @@ def check_gate(
 def _match_scores(results: Sequence[Run], name: str, profile: str) -> list[Score]:
     rows: list[Score] = []
     for result in results:
-        own = result.whole(profile)
-        rows += [row for row in (*pool_rows(result, own, profile), *own) if row.ran]
+        rows += [row for row in with_pooled(result, result.whole(profile), profile) if row.ran]
     split, _, key = name.rpartition("/")
     found = [row for row in rows if key in (row.key.key, row.key.name, row.label) and split in ("", row.key.split)]
     if not found:

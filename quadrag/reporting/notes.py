@@ -117,7 +117,7 @@ def note_beside(runs: Sequence[RunRecord]) -> list[Note]:
 
     Where one does, say whose prompts the answers are by, and of a file's that nobody knows.
     """
-    real = [run for run in runs if run.whose.comparable]  # beside the sample and own data stands none anyway
+    real = [run for run in runs if run.provenance.comparable]  # beside the sample and own data stands none anyway
     beside = [run for run in real if find_beside(run)]
     notes = []
     if any(run.retriever == UNKNOWN and run not in beside for run in real):
@@ -126,7 +126,7 @@ def note_beside(runs: Sequence[RunRecord]) -> list[Note]:
         notes.append(Note(NoteCode.UNSAID, {"kind": "prompts"}))
     if any(map(_has_our_prompts, beside)):
         notes.append(Note(NoteCode.OTHER_PROMPTS))
-    if any(run.whose is Provenance.UNVERIFIED for run in beside):
+    if any(run.provenance is Provenance.UNVERIFIED for run in beside):
         notes.append(Note(NoteCode.UNVERIFIED))
     return notes
 

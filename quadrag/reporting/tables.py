@@ -13,12 +13,10 @@ from quadrag.benchmark import load
 from quadrag.catalogue import configs
 from quadrag.metric_record import show_key
 from quadrag.provenance import Share, join
-from quadrag.results.certificates import note_judges, unique
-from quadrag.results.check import is_part
-from quadrag.results.items import exclude, items_of
-from quadrag.results.note import Note, NoteCode, rename_splits
+from quadrag.results.certificates import note_judges
+from quadrag.results.items import exclude, items_of, pick_headlines, with_pooled
+from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import ALL, PROFILES, Run, Score, Status, find_by_phrase, own_profile
-from quadrag.results.selection import pick_headlines, pool_rows
 from quadrag.run.folder import refuse_repeated_tasks
 from quadrag.spec import NONE
 from quadrag.stats import choose_fill, counted
@@ -43,7 +41,7 @@ def tabulate_summary(result: Run, profiles: Sequence[str]) -> list[Table]:
 def list_headlines(result: Run, profile: str) -> dict[str, Score]:
     """List the scores that a summary shows of a run, by name: over all splits of a config, and of each."""
     own = pick_headlines(result.scores, profile)
-    rows = [*pool_rows(result, own, profile), *own]
+    rows = with_pooled(result, own, profile)
     many = len({row.key.split for row in rows}) > 1
     return {f"{row.key.split}/" * many + row.label: row for row in rows}
 
@@ -57,7 +55,7 @@ def summary(result: Run, profile: str) -> Table:
     lines = [Row(label, headline_cells(row)) for label, row in rows.items()]
     other = next(one for one in PROFILES if one != profile)
     fit = [row for row in result.whole(other) if row.status is not Status.INVALID]
-    texts = {row.place: value_cell(row).text for row in (*pool_rows(result, fit, other), *fit)}
+    texts = {row.place: value_cell(row).text for row in with_pooled(result, fit, other)}
     differing = [texts.get(row.place, NOTHING) for row in rows.values()]
     differing = [
         "" if text in (NOTHING, line.cells[0].text) else text for text, line in zip(differing, lines, strict=True)
@@ -77,7 +75,9 @@ def summary(result: Run, profile: str) -> Table:
     notes = [*note_replicas([result], profile, alone=True), *note_ours([result], [[*rows.values(), *not_run]], profile)]
     notes += [*[Note(NoteCode.OTHER_PROFILE)] * any(differing), *note_judges([result], profile)]
     if any(best):
-        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * is_part(result.record)
+        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * bool(
+            result.record.coverage or result.record.held
+        )
         notes += [*note_paper(result.record.benchmark, list(filter(None, best))), *note_corpus([result.record])]
     splits = {row.key.split for row in rows.values()}
     return Table(title_of(result, splits.pop() if len(splits) == 1 else ""), "metric", columns, lines, notes)
@@ -98,7 +98,7 @@ def rows_beside(result: Run) -> list[Published]:
     Nor beside a value of what a phrase finds where the printed one is of what a judge finds, or of a doubtful judge.
     """
     run = result.record
-    if not run.whose.comparable or (run.options and load_tables(run.benchmark).mixing):
+    if not run.provenance.comparable or (run.options and load_tables(run.benchmark).mixing):
         return []
     apart = find_by_phrase(result.scores)
     apart |= {row.place for row in result.scores if row.status is Status.UNTRUSTED_JUDGE}
@@ -137,7 +137,7 @@ def tabulate_run(
 def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Table]:
     """Make the table of all metrics of a run, and those of its matrices or slices; arguments as of `tabulate_run`."""
     scores = result.whole()
-    rows = [*(row for one in profiles for row in pool_rows(result, scores, one)), *scores]
+    rows = with_pooled(result, scores, *profiles)
     columns = list(dict.fromkeys(row.key.split for row in rows)) or result.record.splits
     lines: list[Row] = []
     for place in dict.fromkeys((row.key.metric, row.key.key) for row in rows if row.ran):
@@ -243,7 +243,7 @@ def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> 
             checks.setdefault(one.check, set()).update(questions.intersection(one.keys()))
     flagged = set[Any]().union(*checks.values())
     rest = exclude(result, flagged)
-    left = {row.place: row for row in (*pool_rows(rest, rest.scores, profile), *rest.whole(profile))}
+    left = {row.place: row for row in with_pooled(rest, rest.whole(profile), profile)}
     lines = [
         Row(label, [value_cell(row), value_cell(left.get(row.place))])
         for label, row in list_headlines(result, profile).items()
@@ -286,7 +286,7 @@ def tabulate(
         return tables
     [(_, results)] = systems
     first = results[0].record
-    if len(results) == 1 and not (paper or (first.spec.replica and first.whose.comparable)):
+    if len(results) == 1 and not (paper or (first.spec.replica and first.provenance.comparable)):
         if page or verbose:
             return tabulate_run(results[0], profiles, labels, every=page)
         return tabulate_summary(results[0], profiles)
@@ -378,10 +378,11 @@ def merge_runs(results: Sequence[Run]) -> Run:
     merged = replace(
         runs[0],
         digests={**runs[0].digests, "splits": [*splits]},
-        provenance=join(run.whose for run in runs).value,
+        provenance=join(run.provenance for run in runs),
         coverage=Share(*map(sum, zip(*coverage, strict=True))) if coverage else None,
         short={place: kind for run in runs for place, kind in run.short.items()},
-        notes=[note for part, how in parts for note in rename_splits(part.record, how)],
+        notes=[_rename_split(note, how) for part, how in parts for note in part.record.notes],
+        certificates=list({row["sum"]: row for run in runs for row in run.certificates}.values()),
         dead_judge=any(run.dead_judge for run in runs),
         stopped=next((run.stopped for run in runs if run.stopped), None),
     )
@@ -392,7 +393,6 @@ def merge_runs(results: Sequence[Run]) -> Run:
         asked={
             (config, split + how, name): one for part, how in parts for (config, split, name), one in part.asked.items()
         },
-        certificates=unique(one for result in results for one in result.certificates),
         texts={
             ((config, split + how, name), sample): text
             for part, how in parts
@@ -400,6 +400,11 @@ def merge_runs(results: Sequence[Run]) -> Run:
         },
         parts=runs,
     )
+
+
+def _rename_split(note: Note, suffix: str) -> Note:
+    split = {"split": note.params["split"] + suffix} if "split" in note.params else {}
+    return replace(note, params={**note.params, **split})
 
 
 def gather_systems(scored: Sequence[tuple[Path, Run]]) -> list[tuple[str, list[Run]]]:

@@ -6,11 +6,9 @@ the same metric. How one is made stands in `quadrag.judges`.
 """
 
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from statistics import fmean
 from typing import Any, TypeAlias
 
 from quadrag.errors import QuadragError, parse_json
@@ -18,16 +16,12 @@ from quadrag.stats import NOT_APPLICABLE
 
 from .items import Lines
 from .note import Note, NoteCode
-from .record import sum_of
+from .record import RunRecord, sum_of
 from .run import PROFILES, Cause, Run, Score, Status, record_of
 
 FIRST = 12  # verdicts of a judge: where none of these can be read, it is asked no further
 _LEAST = 2  # verdicts that can be the same
 _TO_CHECK, _OFTEN = 3, 0.5  # answers that words find right and a judge wrong, and their share: too many to be chance
-_SOME, _FAR = 10, 0.5  # verdicts, and how far their mean is from what words say: nobody can believe both
-# In what verdicts are not what words say: many are against answers that words find right, as an inverted judge's are,
-# or their mean is far from what words say on average.
-REFUSED, FAR = "refused", "far"
 
 Verdicts: TypeAlias = Sequence[float | str | None]  # of answers; None where nothing was said
 Said: TypeAlias = Mapping[str, Verdicts]  # by one metric, by score
@@ -71,39 +65,27 @@ def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
 
 
 def _find_doubt(name: str, verdicts: Verdicts, lines: Lines) -> dict[str, Any] | None:
-    """Find verdicts against answers that words find right, or whose mean is far from what words say on average."""
+    """Find many verdicts against answers that words find right, as an inverted judge's are."""
     record = record_of(name)
-    heard = [(verdict, line) for verdict, line in zip(verdicts, lines, strict=True) if verdict is not None]
-    by_words = {words: [line.get(words, {}).get(PROFILES[0]) for _, line in heard] for words in record.words}
     wrong = record.range[0] or 0.0
-    right = [verdict for (verdict, _), *own in zip(heard, *by_words.values(), strict=True) if 1 in own]
+    right = []
+    for verdict, line in zip(verdicts, lines, strict=True):
+        by_words = [line.get(words, {}).get(PROFILES[0]) for words in record.words]
+        if verdict is not None and 1 in by_words:
+            right.append(verdict)
     refused = right.count(wrong)
-    if refused >= max(_LEAST if refused == len(right) else _TO_CHECK, _OFTEN * len(right)):
-        return {"doubt": REFUSED, "verdict": wrong, "n": refused, "of": len(right)}
-
-    numbers = [verdict for verdict, _ in heard if not isinstance(verdict, str)]
-    known = {words: values for words, own in by_words.items() if (values := [v for v in own if v is not None])}
-    if len(numbers) < _SOME or len({*numbers}) == 1 or not known:
+    if refused < max(_LEAST if refused == len(right) else _TO_CHECK, _OFTEN * len(right)):
         return None
-    gaps = {words: abs(fmean(numbers) - fmean(values)) for words, values in known.items()}
-    words = min(gaps, key=gaps.__getitem__)
-    # Other words than those asked for may mean the same, and a grade says more: a judge sees it.
-    if gaps[words] < _FAR or record_of(words).phrase or not {*known[words]} <= {0, 1}:
-        return None
-    ((verdict, n),) = Counter(numbers).most_common(1)
-    counts = {"n": n, "of": len(numbers), "right": known[words].count(1), "known": len(known[words])}
-    return {"doubt": FAR, "verdict": verdict, "words": words, **counts}
+    return {"verdict": wrong, "n": refused, "of": len(right)}
 
 
 FORM = "quadrag certificate 1"
 _NO_KAPPA = 0.1  # as by chance, where it may be 0
-_NONE = "none"
+_NONE = "none"  # in a signature
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is known of a judge."""
-
     form: str  # the form of the file
     quadrag: str  # the version that made it
     labels: dict[str, Any]  # the label set: name, what is graded, source, sha256 of each file, how many labels, notes
@@ -119,13 +101,12 @@ class Certificate:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What the file holds: all of it, and its sum first."""
         row = asdict(self)
         return {"sum": sum_of(row), **row}
 
     @classmethod
     def from_row(cls, row: Any, place: object) -> "Certificate":
-        """Make a certificate of what its file, at `place`, holds; QuadragError where it is none, or was altered."""
+        """Read a certificate as it is kept at `place`; QuadragError where it is none, or was altered."""
         names = [field.name for field in fields(cls)]
         entries: dict[str, Any] = {name: row.get(name) for name in names} if isinstance(row, dict) else {}
         if entries.get("form") != FORM or row != {"sum": sum_of(entries), **entries}:
@@ -135,14 +116,12 @@ class Certificate:
         return cls(**entries)
 
     def fits(self, signature: str) -> bool:
-        """Tell whether a row of scores with this signature was judged by this judge with this prompt."""
         signed = read_signature(signature)
         named = signature.partition("|")[0] == self.metric
         return named and signed.get("judge") == self.judge and signed.get("prompt") in self.prompts
 
     @property
     def is_chance(self) -> bool:
-        """Whether the judge agrees with people no better than chance, so that its verdicts say nothing."""
         return self._may_be_chance and (self.figures["kappa"] or 0) <= _NO_KAPPA
 
     @property
@@ -151,7 +130,6 @@ class Certificate:
         return kappa is None or (between[0] if between else kappa) <= 0
 
     def note(self, keys: Sequence[str]) -> Note:
-        """Make the note of what a reader of scores by some keys is told."""
         figures = self.figures
         between = figures["agreement_interval"]
         low_high = f" (95% {_percent(between[0])}\u2013{_percent(between[1])})" if between else ""
@@ -169,18 +147,15 @@ def round_two(value: float | None) -> str:
 
 
 def _percent(value: float) -> str:
-    """Write a share in percent, a half upwards, as 0.825 as 83."""
     return f"{100 * value + 1e-7:.0f}"
 
 
 def read_signature(signature: str) -> dict[str, str]:
-    """Return the fields of a metric's signature."""
     fields = (part.partition(":") for part in signature.split("|")[1:])
     return {name: value for name, _, value in fields}
 
 
 def read_certificates(names: Sequence[str]) -> list[Certificate]:
-    """Read certificates; QuadragError where a file is none, or was altered."""
     certificates = []
     for name in names:
         try:
@@ -191,35 +166,22 @@ def read_certificates(names: Sequence[str]) -> list[Certificate]:
     return certificates
 
 
+def kept_certificates(run: RunRecord) -> list[Certificate]:
+    return [Certificate.from_row(row, "run.json") for row in run.certificates]
+
+
 def find_certificate(certificates: Sequence[Certificate], signature: str) -> Certificate | None:
-    """Return the first certificate that stands for the judge of a row; None where none does."""
     return next((certificate for certificate in certificates if certificate.fits(signature)), None)
 
 
-def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
-    """Return certificates in their order, equal ones once."""
-    return list({sum_of(asdict(certificate)): certificate for certificate in certificates}.values())
-
-
-def lay_beside(results: Iterable[Run], certificates: Sequence[Certificate] = ()) -> None:
-    """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
-
-    `certificates`, which the user names, go before those that are kept with a run.
-    """
-    for result in results:
-        place = f"the certificate kept in {result.folder}"
-        kept = [Certificate.from_row(row, place) for row in result.record.certificates]
-        result.certificates = unique([*certificates, *kept])
-        found = {row.key.name: find_certificate(result.certificates, row.signature) for row in result.scores}
-        by_chance = {name for name, certificate in found.items() if certificate and certificate.is_chance}
-        result.scores = [discredit(score) if score.key.verdict in by_chance else score for score in result.scores]
+def mark_by_chance(scores: Sequence[Score], certificates: Sequence[Certificate]) -> list[Score]:
+    first_fits = {score.key.name: find_certificate(certificates, score.signature) for score in scores}
+    by_chance = {name for name, certificate in first_fits.items() if certificate and certificate.is_chance}
+    return [discredit(score) if score.key.verdict in by_chance else score for score in scores]
 
 
 def discredit(score: Score) -> Score:
-    """Mark a score whose value rests on verdicts that agree with people no better than chance.
-
-    None that rules alone decided.
-    """
+    """Mark a score as resting on verdicts that say nothing; none that rules alone decided."""
     if score.counts.by_rule or score.status not in (Status.OK, Status.UNRELIABLE):
         return score
     return replace(score, status=Status.UNTRUSTED_JUDGE, reason=Cause.JUDGE_BY_CHANCE)
@@ -232,10 +194,15 @@ def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note
     """
     certified: dict[str, tuple[Certificate, dict[str, None]]] = {}
     uncertified: dict[str, tuple[Run, dict[str, None]]] = {}
+    kept: dict[str, Certificate] = {}
     for result in results:
-        for score in _find_judged(result, profile):
+        certificates = kept_certificates(result.record)
+        kept |= {str(certificate): certificate for certificate in certificates}
+        for score in result.whole(profile):
+            if not _is_judged(score) or score.status is Status.INVALID or score.counts.by_rule:
+                continue
             judge = read_signature(score.signature)["judge"]
-            if certificate := find_certificate(result.certificates, score.signature):
+            if certificate := find_certificate(certificates, score.signature):
                 certified.setdefault(str(certificate.note(())), (certificate, {}))[1][score.label] = None
             elif score.status is not Status.UNTRUSTED_JUDGE:  # that says more
                 uncertified.setdefault(judge, (result, {}))[1][score.label] = None
@@ -244,18 +211,11 @@ def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note
         params = {"judge": judge, "folder": shlex.quote(str(result.folder or "RUN")), "keys": [*keys]}
         notes.append(Note(NoteCode.JUDGE_UNCERTIFIED, params))
     signatures = [score.signature for result in results for score in result.scores if _is_judged(score)]
-    for one in unique(certificate for result in results for certificate in result.certificates):
-        if not any(map(one.fits, signatures)):
-            notes.append(Note(NoteCode.CERTIFICATE_UNUSED, {"judge": one.judge, "labels": one.labels["name"]}))
-    return notes
-
-
-def _find_judged(result: Run, profile: str) -> Iterator[Score]:
-    """Find the scores that rest on a judge: there is a value, and rules do not decide all answers."""
-    for score in result.whole(profile):
-        by_rule = score.counts.n_scored == score.counts.n_ruled > 0
-        if _is_judged(score) and score.status is not Status.INVALID and not by_rule:
-            yield score
+    unused = [certificate for certificate in kept.values() if not any(map(certificate.fits, signatures))]
+    return notes + [
+        Note(NoteCode.CERTIFICATE_UNUSED, {"judge": certificate.judge, "labels": certificate.labels["name"]})
+        for certificate in unused
+    ]
 
 
 def _is_judged(score: Score) -> bool:

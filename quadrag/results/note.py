@@ -10,14 +10,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from .record import RunRecord
-
 _SHOWN = 3  # notes of one code that stand above a table
 
 
 class Level(StrEnum):
-    """Who needs a note, and where it stands."""
-
     HEADLINE = "headline"  # what a table comes to, above it
     WARNING = "warning"  # without it a table misleads
     INFO = "info"
@@ -25,12 +21,9 @@ class Level(StrEnum):
 
 
 class NoteCode(StrEnum):
-    """What may be to be known; each with the level that it has."""
-
     level: Level
 
     def __new__(cls, code: str, level: Level = Level.INFO) -> "NoteCode":
-        """Make a code with its level."""
         member = str.__new__(cls, code)
         member._value_ = code
         member.level = level
@@ -40,24 +33,21 @@ class NoteCode(StrEnum):
     NOT_REPLICATED = "not_replicated", Level.WARNING
     MADE_UP_DATA = "made_up_data", Level.WARNING
     PARTIAL = "partial", Level.WARNING
+    # Why a run could not finish: kind ``budget`` (done of total answers, limit, currency, spent and what the next call
+    # may cost) or ``judge_dead`` (judge, what the fault said)
     STOPPED = "stopped", Level.WARNING
-    """Why a run could not finish: kind ``budget`` (done of total answers, limit, currency, spent and what the next call
-    may cost) or ``judge_dead`` (judge, what the fault said)."""
+    # Scores have no value, are not reliable, or count failures: config, split, keys, judge (None: nobody was asked),
+    # cause (`Cause`), said (a reply, or why a call failed); of items that failed: profile ("": both), failed, total,
+    # limit (a share), reasons
     INVALID = "invalid", Level.WARNING
-    """Scores have no value: config, split, keys, judge (None: nobody was asked), cause (`score.Cause`), said (a reply,
-    or why a call failed); of items that failed: profile ("": both), failed, total, limit (a share), reasons."""
     UNRELIABLE = "unreliable", Level.WARNING
-    """More than a fifth of their items failed, which the user allows: params as of INVALID."""
     FAILED_COUNTED = "failed_counted", Level.WARNING
-    """Some of their items failed: params as of INVALID."""
     MORE = "more", Level.WARNING
-    """There are more notes of a code."""
+    # All verdicts of a judge are the same: judge, count, verdicts (by score), keys (which rest on them)
     JUDGE_CONSTANT = "judge_constant", Level.WARNING
-    """All verdicts of a judge are the same: judge, count, verdicts (by score), keys (which rest on them)."""
+    # Many verdicts are against answers that words find right: judge, score, verdict, n of so many (of),
+    # keys (which rest on them)
     JUDGE_DOUBTFUL = "judge_doubtful", Level.WARNING
-    """Verdicts are not what words say: judge, score, doubt (``refused``, ``far``), keys (which rest on them); n of the
-    answers have the verdict, with ``refused`` of those that words find right; with ``far`` right of known are so by
-    words (the score that says it)."""
     JUDGE_BY_CHANCE = "judge_by_chance", Level.WARNING
     EMPTY_ANSWERS = "empty_answers", Level.WARNING
     SAME_ANSWER = "same_answer", Level.WARNING
@@ -79,33 +69,33 @@ class NoteCode(StrEnum):
     NO_VALUE = "no_value"
     LOWER_BETTER = "lower_better"
     PROFILE_DIFFERS = "profile_differs"
+    # What nobody said of answers from elsewhere: how their passages were found, with which prompts
     UNSAID = "unsaid"
-    """What nobody said of answers from elsewhere: how their passages were found, with which prompts."""
     OTHER_PROMPTS = "other_prompts"
     UNVERIFIED = "unverified"
     OTHER_CORPUS = "other_corpus"
     PUBLISHED_SOURCE = "published_source"
     DOUBTFUL_PRINT = "doubtful_print"
     ROW_MARK = "row_mark"
+    # Why a score or an item has no value, or its value says nothing of the answers
     REASON = "reason"
-    """Why a score or an item has no value, or its value says nothing of the answers."""
     SPREAD = "spread"
+    # In which passages of a question the gold stood
     GOLD = "gold"
-    """In which passages of a question the gold stood."""
+    # Which and how many questions are shown
     SHOWN = "shown"
-    """Which and how many questions are shown."""
     JUDGE_AGREEMENT = "judge_agreement"
     JUDGE_UNCERTIFIED = "judge_uncertified"
     CERTIFICATE_UNUSED = "certificate_unused"
     CONDITIONS = "conditions", Level.DETAIL
     INTERVALS = "intervals", Level.DETAIL
     SETTINGS = "settings", Level.DETAIL
+    # What is kept of an earlier run and was not asked again
     KEPT = "kept", Level.WARNING
-    """What is kept of an earlier run and was not asked again."""
     # Of a comparison.
     PROFILES_MIXED = "profiles_mixed", Level.WARNING
+    # What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n
     VERDICT = "verdict", Level.HEADLINE
-    """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING
     PROFILE_DISAGREES = "profile_disagrees", Level.WARNING
@@ -125,12 +115,7 @@ class Note:
 
     @property
     def level(self) -> Level:
-        """Who needs it."""
         return Level(self.params.get("level", self.code.level))
-
-    def as_row(self) -> dict[str, Any]:
-        """Return what `run.json` keeps of it."""
-        return {"code": self.code.value, "params": dict(self.params)}
 
 
 def group_notes(told: Iterable[tuple[str, Note]], names: Sequence[str]) -> list[Note]:
@@ -166,21 +151,3 @@ def group_notes(told: Iterable[tuple[str, Note]], names: Sequence[str]) -> list[
             notes.append(Note(NoteCode.MORE, {"count": len(more), "of": code}))
         notes += [replace(note, params={**note.params, "level": Level.DETAIL}) for note in more]
     return notes
-
-
-def notes_of(run: RunRecord, *codes: NoteCode) -> list[Note]:
-    """Return the notes of a run that have one of these codes, in the order of the codes."""
-    return [Note(code, row["params"]) for code in codes for row in run.notes if row["code"] == code]
-
-
-def keys_of(run: RunRecord, *codes: NoteCode) -> set[str]:
-    """Return the scores that such notes are about."""
-    return {key for note in notes_of(run, *codes) for key in note.params["keys"]}
-
-
-def rename_splits(run: RunRecord, suffix: str) -> list[dict[str, Any]]:
-    """Return a run's notes with a suffix at the names of splits."""
-    return [
-        {"code": row["code"], "params": {k: v + suffix if k == "split" else v for k, v in row["params"].items()}}
-        for row in run.notes
-    ]

@@ -1,8 +1,8 @@
 """What `run.json` holds, as one typed record: read here, written here, and nowhere else.
 
-A run is identified by its spec and by digests of what the spec names; a run with another identity is another run. All
-else is told of a run and decides nothing: times, cost, host, command, the sums of its files. The first entry, ``sum``,
-is the sha256 of the others as canonical JSON, so that a record that was altered is not believed.
+A run is identified by its spec and by digests of what the spec names. All else is told of it and decides nothing:
+times, cost, host, command, the sums of its files. The first entry, ``sum``, is the sha256 of the others as canonical
+JSON, so that a record that was altered is not believed.
 """
 
 import hashlib
@@ -15,8 +15,10 @@ from typing import Any
 from quadrag.errors import QuadragError, parse_json
 from quadrag.parts import validate
 from quadrag.provenance import Provenance, Share
-from quadrag.records import read_jsonl, write_text
+from quadrag.records import write_text
 from quadrag.spec import MOST_FAILED, RunSpec
+
+from .note import Note, NoteCode
 
 NAME = "run.json"
 # Parts of a spec that name places; what lies there is known by its digest.
@@ -25,8 +27,6 @@ _PLACES = {"data_dir", "prompts", "options", "system", "entity_model", "judges",
 
 @dataclass(slots=True)
 class RunRecord:
-    """What is known of a run."""
-
     spec: RunSpec  # what is measured, with what
     # What decides its files beside the spec: ``quadrag`` (its version), ``splits``, ``options`` (files by content),
     # ``retrieval`` (the settings used), ``search`` (versions and weights behind it), ``graph``, ``system``, ``entity``
@@ -43,7 +43,7 @@ class RunRecord:
     by_ids: bool = False  # whether a file's answers were matched by ids alone, which other data may have as well
     coverage: Share | None = None  # how many questions were asked, or a file answers; None where all
     source: str = "unknown"  # where the questions come from, and the corpus where it is from elsewhere, in words
-    provenance: str = Provenance.UNVERIFIED.value  # whose they are together, as `quadrag.provenance` names it
+    provenance: Provenance = Provenance.UNVERIFIED  # whose they are together
     held: list[Share] = field(default_factory=list)  # of each split of which a part of the authors' questions is there
     command: list[str] = field(default_factory=list)  # as typed, less passwords
     versions: dict[str, str] = field(default_factory=dict)  # of quadrag, Python and the libraries that have a say
@@ -59,8 +59,7 @@ class RunRecord:
     # A model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
     short: dict[str, str] = field(default_factory=dict)
     verdict: str | None = None  # what a judge said that could not be read, as one line
-    # What is to be known of its items and its judges: ``code`` and ``params``, as `quadrag/results/note.py` says.
-    notes: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)  # on its items and its judges
     # The judge that was asked no further, since none of its first verdicts could be read.
     unread_judge: str | None = None
     dead_judge: bool = False  # whether the judge does not answer, as `stopped` says
@@ -78,53 +77,41 @@ class RunRecord:
     fresh: float | None = None  # Unix time; replies from before it do not count, as the user asked; None: all do
 
     @property
-    def whose(self) -> Provenance:
-        """Whose its data are."""
-        return Provenance(self.provenance)
-
-    @property
     def benchmark(self) -> str:
-        """Its benchmark."""
         return self.spec.benchmark
 
     @property
     def config(self) -> str:
-        """Its config."""
         return self.spec.config
 
     @property
     def retriever(self) -> str:
-        """What found the passages; ``unknown`` of a file of answers that does not say it."""
         return self.spec.retriever
 
     @property
     def options(self) -> dict[str, Any]:
-        """The benchmark's options, files by their content."""
         return dict(self.digests.get("options", {}))
 
     @property
     def retrieval(self) -> dict[str, Any] | None:
-        """The settings of the retrieval that the retriever uses; None where it uses none."""
         return self.digests.get("retrieval")
 
     @property
     def entity(self) -> dict[str, Any] | None:
-        """The model that was asked for entities; None where the one that answers was, or none."""
+        """The model that was asked for entities; None where it was the one that answers, or none."""
         return self.digests.get("entity")
 
     @property
     def prompts(self) -> str | None:
-        """A digest of its prompts; None where they are not known."""
+        """Their digest; None where they are not known."""
         return self.digests.get("prompts")
 
     @property
     def splits(self) -> list[str]:
-        """The splits that were asked."""
         return list(self.digests.get("splits", ()))
 
     @property
     def llm(self) -> str:
-        """What answered, by its name."""
         return str(self.digests.get("system", {}).get("model", ""))
 
     @property
@@ -137,7 +124,6 @@ class RunRecord:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What else decides its answers."""
         return dict(self.digests.get("system", {}).get("parameters", {}))
 
     @property
@@ -150,12 +136,10 @@ class RunRecord:
 
     @property
     def answering(self) -> dict[str, Any]:
-        """What identifies its answers, by name."""
         return {**self.spec.model_dump(mode="json", exclude=_PLACES), **self.digests}
 
     @property
     def identity(self) -> str:
-        """What identifies it: the sha256 of its spec and digests."""
         return sum_of({**self.answering, "judging": self.judging})
 
     @property
@@ -167,18 +151,18 @@ class RunRecord:
     @property
     def judged_in_vain(self) -> bool:
         """Whether too little of what its judge said came, or could be read, for its metrics to be relied on."""
-        much = self.has_note("invalid", "unreliable")
-        return self.unread_judge is not None or bool(much and (self.unreadable or self.failed_verdicts))
+        many = self.find_notes(NoteCode.INVALID, NoteCode.UNRELIABLE)
+        return self.unread_judge is not None or bool(many and (self.unreadable or self.failed_verdicts))
 
-    def has_note(self, *codes: str) -> bool:
-        """Whether it has a note of one of these codes; ``invalid``: some of its scores have no value."""
-        return any(note["code"] in codes for note in self.notes)
+    def find_notes(self, *codes: NoteCode) -> list[Note]:
+        """Return its notes of these codes, in the order of the codes; of INVALID: some of its scores have no value."""
+        return [note for code in codes for note in self.notes if note.code is code]
 
     def write(self, folder: Path) -> None:
-        """Write `run.json`."""
         facts = {name: getattr(self, name) for name in self.__slots__ if name != "spec"}
         row = {"spec": self.spec.dump(), "identity": self.identity, **facts}
         row |= {"coverage": self.coverage and self.coverage._asdict(), "held": [part._asdict() for part in self.held]}
+        row["notes"] = [{"code": note.code, "params": dict(note.params)} for note in self.notes]
         # By way of JSON, where a name that is a number is a text.
         whole = {"sum": sum_of(json.loads(json.dumps(row))), **row}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
@@ -186,12 +170,10 @@ class RunRecord:
 
 
 def name_judge(place: int) -> str:
-    """Name a judge's role by its place among the judges."""
     return f"judge {place + 1}" if place else "judge"
 
 
 def read_run(folder: Path) -> RunRecord:
-    """Read a folder's `run.json`; raise QuadragError where it is missing, damaged or not of its form."""
     path = folder / NAME
     try:
         row = parse_json(path.read_bytes(), path)
@@ -206,32 +188,27 @@ def read_run(folder: Path) -> RunRecord:
         del row["identity"]
         row["coverage"] = row["coverage"] and Share(**row["coverage"])
         row["held"] = [Share(**part) for part in row["held"]]
+        row["provenance"] = Provenance(row["provenance"])
+        row["notes"] = [Note(NoteCode(note["code"]), note["params"]) for note in row["notes"]]
         return RunRecord(**{**row, "spec": validate(RunSpec, row["spec"], str(path))})
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         raise QuadragError(f"{path} is of another version of quadrag; {again}") from None
 
 
 def sum_of(row: Mapping[str, Any]) -> str:
-    """Return the sha256 of a record's canonical JSON."""
     return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file of a run, as `run.json` has it."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def is_as_written(folder: Path, run: RunRecord, stage: str) -> bool:
-    """Whether a stage's file is in a folder as the run wrote it."""
     return stage in run.files and (folder / stage).is_file() and run.files[stage] == sha256(folder / stage)
 
 
 def check_stage(folder: Path, run: RunRecord, stage: str) -> None:
-    """Hold a stage's file against its sum.
-
-    Raises:
-        QuadragError: the file is not as the run left it, or not there.
-    """
+    """Refuse a stage's file that is not as the run wrote it, or is not there."""
     path = folder / stage
     if not path.is_file():
         raise QuadragError(f"{folder} has no {stage}; run it to its end first")
@@ -240,9 +217,3 @@ def check_stage(folder: Path, run: RunRecord, stage: str) -> None:
         made = "retrieved.jsonl" in run.files or run.state == "stopped"
         again = "remove it and run again, which makes it anew" if made else "remove the folder and score again"
         raise QuadragError(f"{path} is not as the run wrote it; {again}")
-
-
-def read_items(folder: Path, run: RunRecord) -> list[dict[str, Any]]:
-    """Read the lines of ``items.jsonl``; raises as `check_stage` does."""
-    check_stage(folder, run, "items.jsonl")
-    return [row for _, row in read_jsonl(folder / "items.jsonl")]

@@ -247,7 +247,7 @@ def show_again(folder: RunFolder, policy: CallPolicy) -> Run:
     record = folder.record
     record.max_failed = policy.max_failed
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
-    result = replace(read_result(folder.path, run=record), reused=True)
+    result = replace(read_result(folder.path, record), reused=True)
     record.write(folder.path)
     return result
 
@@ -258,7 +258,7 @@ def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, As
     record.state, record.stopped = "running", None
     record.command, record.versions = list(policy.command), dict(_versions())
     record.source, record.held = loaded.where, [*source.held]
-    record.provenance = join([source.provenance, *([loaded.corpus.source.provenance] if loaded.corpus else [])]).value
+    record.provenance = join([source.provenance, *([loaded.corpus.source.provenance] if loaded.corpus else [])])
     record.coverage = Share(len(loaded.questions), loaded.total) if len(loaded.questions) < loaded.total else None
     record.max_failed, record.profile = policy.max_failed, policy.profile
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates

@@ -50,7 +50,7 @@ class Scored(NamedTuple):
     def tell(self, run: RunRecord) -> None:
         """Enter into a run what is known of its judges."""
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
-        run.notes = [note.as_row() for note in self.notes]
+        run.notes = [*self.notes]
 
 
 class Judged(NamedTuple):

@@ -92,8 +92,6 @@ Values = NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
-    """A corrected rate."""
-
     value: float
     variance: float
     interval: Interval  # Wilson's at the effective number of labels for a rate of 0 and 1, else the normal one

@@ -39,8 +39,6 @@ class Item(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Lower and upper bound."""
-
     low: float
     high: float
 
@@ -54,20 +52,18 @@ class Group(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """The mean over its values; not a number where it has none."""
+        """Not a number where it has no values."""
         total, count = map(math.fsum, self.sums)  # exact, so that no order of the units shows in the last digit
         return total / count if count else float("nan")
 
     @property
     def single(self) -> bool:
-        """Whether no unit has several values."""
         return bool((self.sums[1] <= 1).all())
 
 
 def make_group(
     items: Sequence[Item], units: Mapping[Hashable, int], fill: float | None, weight: float = 1.0, ends: Ends = SHARE
 ) -> Group:
-    """Sum items by unit; those without a value count as `counted` says."""
     sums = np.zeros((2, len(units)))
     shares = None not in ends
     for item in items:
@@ -83,7 +79,6 @@ def counted(item: Item, fill: float | None) -> float | None:
 
 
 def number_units(items: Sequence[Item]) -> dict[Hashable, int]:
-    """Number the units of items in their order."""
     return {unit: i for i, unit in enumerate(dict.fromkeys(item.drawn for item in items))}
 
 
@@ -319,7 +314,6 @@ def _mean(groups: Sequence[Group], ends: Ends) -> Mean:
 
 
 def summarise(items: Sequence[Item], *, profile: str = "official", worst: float = 0.0, ends: Ends = SHARE) -> Mean:
-    """Return the mean of one metric; see `summarise_all`."""
     return summarise_all([items], profile=profile, worst=worst, ends=ends)[0]
 
 

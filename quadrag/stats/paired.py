@@ -42,8 +42,6 @@ Groups = Sequence[Sequence[Item]]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The paired difference of one metric."""
-
     difference: float  # second minus first
     interval: Interval  # of it
     n: int  # on how many questions it is
