@@ -17,7 +17,11 @@ from quadrag.construct.recipe import (
     Item,
     Order,
     Recipe,
+    Rejected,
+    Row,
+    Step,
     Value,
+    Work,
     ask,
     find_verbatim,
     is_grounded,
@@ -26,7 +30,6 @@ from quadrag.construct.recipe import (
     stands_in,
     text_of,
 )
-from quadrag.construct.steps import Rejected, Row, Step, Work
 from quadrag.errors import parse_json
 from quadrag.records import write_text
 from quadrag.systems.extractive import sentences
@@ -45,7 +48,7 @@ def _steps(order: Order) -> Sequence[Step]:
     return [
         Step("tasks", lambda rows: _deal(rows, order), together=True),
         Step("related", lambda row: _related(row, corpus)),
-        Step("made", lambda row: TASKS[row["task"]].make(row), requests=6),
+        Step("made", lambda row: TASKS[row["task"]].make(row)),
         Step("held", _validate),
         reject_repeats(lambda row: row.get("question") or row.get("event") or row["sentence"], "asked before"),
     ]
@@ -79,13 +82,12 @@ def _make_from_document(row: Row) -> Work:
 
 
 def _make_continuation(row: Row) -> Work:
-    beginning, continuing = _halves(row["text"])
+    beginning, continuing = _cut_near_half(row["text"])
     made = yield from ask(_PROMPTS["event"], "zh", {"document": row["text"]})
     return [{**row, "beginning": beginning, "continuing": continuing, **made}]
 
 
-def _halves(text: str) -> tuple[str, str]:
-    """Cut an article at the sentence boundary nearest to its half."""
+def _cut_near_half(text: str) -> tuple[str, str]:
     ends = [end.end() for end in re.finditer(r"[。！？!?；]+[”’」』）]*|\n+", text)]
     ends = [end for end in ends if text[:end].strip() and text[end:].strip()]
     if not ends:
@@ -115,7 +117,7 @@ def _make_from_several(row: Row) -> Work:
 
 
 def _make_hallucination(row: Row) -> Work:
-    beginning, rest = _halves(row["text"])
+    beginning, rest = _cut_near_half(row["text"])
     sentence = sentences(rest)[0]
     error = yield from ask(_PROMPTS["errors"], "zh", {"beginning": beginning, "sentence": sentence})
     if sentence.count(error["from"]) != 1 or error["from"] == error["to"]:
@@ -160,10 +162,9 @@ TASKS = {
 def _validate(row: Row) -> list[Row]:
     documents = _documents_of(row)
     check = _check_question if "question" in row else _check_event
-    if row["task"] != "hallucination":
-        for reason in check(row, documents, "\n".join(documents)):
-            if reason:
-                raise Rejected(reason)
+    reasons = check(row, documents, "\n".join(documents)) if row["task"] != "hallucination" else ()
+    if reason := next(filter(None, reasons), None):
+        raise Rejected(reason)
     return [row]
 
 

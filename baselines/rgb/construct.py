@@ -18,14 +18,18 @@ from quadrag.construct.recipe import (
     Item,
     Order,
     Recipe,
+    Rejected,
+    Row,
+    Step,
     Value,
+    Work,
     ask,
     find_verbatim,
     load_prompts,
+    reject,
     rejection_reason,
     stands_in,
 )
-from quadrag.construct.steps import Rejected, Row, Step, Work, reject
 from quadrag.records import read_jsonl, write_jsonl
 
 CHUNK = 300  # characters
@@ -46,12 +50,12 @@ _SPLITS = {
 def _steps(order: Order) -> Sequence[Step]:
     corpus = Corpus(order.corpus, CHUNK)
     return [
-        Step("question", _question, requests=2),
+        Step("question", _question),
         Step("passages", lambda row: _passages(row, corpus)),
         reject_repeats(lambda row: str(row["question"])),
-        Step("integration", _integration, requests=2, makes=2),
+        Step("integration", _integration),
         Step("integration-passages", lambda row: _second_passages(row, corpus)),
-        Step("counterfactual", _counterfactual, requests=4),
+        Step("counterfactual", _counterfactual),
     ]
 
 
@@ -91,10 +95,9 @@ def _question(row: Row) -> Work:
         raise Rejected("answer is not in the source")
     if reason := rejection_reason(made["question"], answers, [made["passage"]], row["text"], row["language"]):
         raise Rejected(reason)
-    kept = {key: row[key] for key in ("id", "language", "text")}
     passage = find_verbatim(made["passage"], row["text"])
-    asked = {"kind": "base", "source": row["id"], "question": made["question"], "answer": answers}
-    return [{**kept, **asked, "event": made["event"], "passage": passage}]
+    kept = {key: row[key] for key in ("id", "language", "text")} | {"kind": "base", "source": row["id"]}
+    return [{**kept, **made, "answer": answers, "passage": passage}]
 
 
 def _passages(row: Row, corpus: Corpus) -> list[Row]:

@@ -36,50 +36,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.judges import ask, certificate, known
+    from quadrag.judges import certificate, labels
     from quadrag.reporting.text import print_tables
 
     if arguments.list or not arguments.labels_file:
-        write(*known.list_sets())
+        write(*labels.list_sets())
         return
-    labels = known.open_labels(arguments.labels_file, arguments.metric, arguments.data_dir)
-    judges = arguments.judge or ask.list_judges(labels)
+    label_set = labels.open_labels(arguments.labels_file, arguments.metric, arguments.data_dir)
+    judges = arguments.judge or [f"{certificate.RECORDED}{name}" for name in label_set.recorded]
     if not judges:
-        raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge")
+        raise QuadragError(f"no judge, and {label_set.name} has none recorded; give --judge")
     if len(judges) > 1 and (arguments.judge or arguments.out):
         raise QuadragError(f"a certificate is of one judge; name it with --judge {judges[0]}")
-    if arguments.out and (few := certificate.find_few(labels.items)):  # before a judge is paid
+    if arguments.out and (few := certificate.find_few(label_set.items)):  # before a judge is paid
         raise QuadragError(f"{few}, or leave out --out")
     certificates = []
     for judge in judges:
-        verdicts = ask.find_verdicts(labels, judge) or _ask_judge(arguments, labels)
-        _refuse_invalid(arguments, labels, verdicts)
-        certificates.append(certificate.certify(labels, verdicts))
+        verdicts = certificate.find_verdicts(label_set, judge) or _ask_judge(arguments, label_set)
+        _refuse_invalid(arguments, label_set, verdicts)
+        certificates.append(certificate.certify(label_set, verdicts))
     if arguments.out:
         certificate.write_certificate(certificates[0], Path(arguments.out))
-    write(certificate.describe_labels(labels))
+    write(certificate.describe_labels(label_set))
     print_tables(certificate.tabulate(certificates), language=arguments.labels)
     if arguments.out:
         write(arguments.out)
 
 
-def _ask_judge(arguments: argparse.Namespace, labels: Any) -> Any:
+def _ask_judge(arguments: argparse.Namespace, label_set: Any) -> Any:
     """Ask the judge of the arguments as a run of a benchmark asks it."""
-    from quadrag.judges import ask
+    from quadrag.judges import certificate
     from quadrag.run.models import open_models
     from quadrag.run.plan import plan_run
 
-    ask.check_askable(labels)
-    benchmark, config = ask.find_benchmark(labels.graded)
+    certificate.check_askable(label_set)
+    benchmark, config = certificate.find_benchmark(label_set.graded)
     judged = add_judges(arguments, {"judges": read_file(arguments).get("judges", [])}, benchmark)
     spec = plan_run({**judged, "benchmark": benchmark, "config": config})
     with open_models(spec, call_policy(arguments)) as models:
-        return ask.ask_judge(labels, models.judges[0])
+        return certificate.ask_judge(label_set, models.judges[0])
 
 
 def _refuse_invalid(arguments: argparse.Namespace, label_set: Any, verdicts: Any) -> None:
     from quadrag.chat.keys import known_keys
-    from quadrag.judges import ask, certificate, labels
+    from quadrag.judges import certificate, labels
 
     asked = len(label_set.items) - len(verdicts.by_rule)
     lacking = asked - sum(grade is not None for grade in verdicts.grades.values())
@@ -87,7 +87,7 @@ def _refuse_invalid(arguments: argparse.Namespace, label_set: Any, verdicts: Any
         unread = f", as {known_keys().line(verdicts.unread, _SHOWN)!r}" if verdicts.unread else ""
         what = f"{verdicts.judge} gave no readable verdict on {lacking} of {asked} items{unread}"
         raise GateFailed(f"INVALID, {what}; no certificate", 3)
-    judged = ask.list_judged(label_set, verdicts)
+    judged = certificate.list_judged(label_set, verdicts)
     if arguments.out and (few := certificate.find_few(judged)):
         raise GateFailed(f"INVALID, {few}; no certificate", 3)
     labels.check_classes(judged, f"{label_set.name}, what {verdicts.judge} judged", label_set.graded)

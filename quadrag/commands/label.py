@@ -18,7 +18,6 @@ Examples:
 import argparse
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.judges import classes, labelled
+    from quadrag.judges import labelled
     from quadrag.metric_record import show_key
     from quadrag.reporting import questions, text
     from quadrag.run.folder import read_result
@@ -52,34 +51,34 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError("expected one of --out, --page, --people")
     folder = Path(arguments.folder)
     reader = questions.RunReader(folder, read_result(folder), arguments.data_dir)
-    if arguments.metric == classes.ERRORS:
+    if arguments.metric == labelled.ERRORS:
         _label_errors(arguments, reader)
         return
     graded, items = labelled.list_judged(reader, arguments.metric)
     if arguments.people:
         labels = labelled.take_back(Path(arguments.people), items, graded)
-        table = classes.tabulate_corrected(show_key(graded.metric, graded.key), items, labels, graded)
+        table = labelled.tabulate_corrected(show_key(graded.metric, graded.key), items, labels, graded)
         text.print_tables([table], language=arguments.labels)
     else:
         _offer_sheet(arguments, graded, items, arguments.n or _N)
 
 
 def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
-    from quadrag.judges import classes, labelled
+    from quadrag.judges import labelled
     from quadrag.provenance import Provenance
     from quadrag.reporting import names, notes, questions, text
 
     result, record = reader.result, reader.result.record
-    known = classes.find_classes(record.benchmark, record.config)
+    classes = labelled.find_classes(record.benchmark, record.config)
     if record.provenance is Provenance.OWN:
-        known = replace(known, where="")
+        classes = classes._replace(where="")
     items = labelled.list_wrong(reader)
     if not arguments.people:
-        _offer_sheet(arguments, known.graded, items, arguments.n or len(items), known.classes)
+        _offer_sheet(arguments, classes.graded, items, arguments.n or len(items), classes.meanings)
         return
-    labels = labelled.take_back(Path(arguments.people), items, known.graded).grades
+    labels = labelled.take_back(Path(arguments.people), items, classes.graded)
     answers = Counter(row["split"] for row in result.items)
-    table = classes.tabulate_classes(names.title_of(result), known, answers, items, labels)
+    table = labelled.tabulate_classes(names.title_of(result), classes, answers, items, labels)
     metric = questions.find_metric([[reader]], None)[0].partition(".")[2]
     table.notes += [f"Wrong: below the best {metric}.", *notes.note_validity([result])]
     text.print_tables([table], language=arguments.labels)

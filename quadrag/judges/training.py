@@ -18,8 +18,7 @@ from quadrag.records import scratch, write_text
 from quadrag.results.certificates import Certificate
 from quadrag.systems.local import LocalModel
 
-from .ask import ask_judge, check_askable, judge_items
-from .certificate import certify, write_certificate
+from .certificate import ask_judge, certify, check_askable, judge_items, write_certificate
 from .labels import Item, LabelSet
 
 SHARES = (5, 1, 4)  # to learn from, to choose by, to be measured on (Wang et al. 2024, section 3.4)
@@ -29,17 +28,12 @@ _VERDICT_TOKENS = 32
 
 
 class Lesson(NamedTuple):
-    """What a judge is asked of an item, and what it is to say."""
-
-    id: str
     chat: list[dict[str, str]]
     verdict: str
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a judge is trained."""
-
     rank: int = 8  # of the adapter
     rate: float = 2e-4  # of learning
     passes: int = 3  # over the lessons
@@ -50,16 +44,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A trained judge: the lessons, the loss on those set aside after each pass, and the pass that was kept.
-
-    `before` is what was measured of the model before on unseen labels, None where no verdict of it could be read, and
-    `after` what of the judge.
-    """
-
     lessons: int
-    losses: list[float]
-    kept: int
-    before: Certificate | None
+    losses: list[float]  # on the lessons set aside, after each pass
+    kept: int  # the pass
+    before: Certificate | None  # of the model, on unseen labels; None where no verdict of it could be read
     after: Certificate
 
 
@@ -124,12 +112,11 @@ def make_lessons(labels: LabelSet, items: Sequence[Item]) -> list[Lesson]:
         requests = _list_requests(replace(labels, items=[item])) if value is not None else []
         if len(requests) == 1 and value is not None:
             number = int(value) if value == int(value) else value
-            lessons.append(Lesson(item.id, requests[0], json.dumps({form: number})))
+            lessons.append(Lesson(requests[0], json.dumps({form: number})))
     return lessons
 
 
 def _list_requests(labels: LabelSet) -> list[Any]:
-    """List what a judge would be asked of items; nothing of those that a rule decides."""
     requests: list[Any] = []
 
     def record(batch: list[Any]) -> list[Any]:

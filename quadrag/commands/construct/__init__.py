@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
         OTHERS[arguments.recipe].run(arguments)
         return
     from quadrag.construct import construct as making
-    from quadrag.construct import recipe, steps
+    from quadrag.construct import recipe
     from quadrag.reporting.text import print_tables
 
     by_rule = recipe.load(arguments.recipe).by_rule
@@ -66,17 +66,16 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"the recipe of {arguments.recipe}: expected {expected}")
     order = recipe.Order(model=arguments.llm or making.RULES, **{name: getattr(arguments, name) for name in _ORDER})
     with _open_models(arguments) as models:
-        made = making.construct(order, steps.Generator(models.system.completer if models else None))
-    counted = making.tabulate_counts("What was made", "config/split", "questions", made.splits)
-    print_tables([making.tabulate_steps(made.stages), counted])
+        made = making.construct(order, making.Generator(models.system.completer if models else None))
+    print_tables(making.tabulate_made(made))
     if models:
         spent = {name: value for name, value in models.system.spent.items() if name != "oldest"}
         session.print_spent([{"questions": spent}])
     else:
         write("", f"made by rule, {by_rule}")
     write(f"{arguments.out}: see its README.md; what was dropped stands in its stages")
-    if made.stopped:
-        raise QuadragError(made.stopped)
+    if made["stopped"]:
+        raise QuadragError(made["stopped"])
 
 
 def _open_models(arguments: argparse.Namespace) -> Any:

@@ -31,15 +31,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.chat.ledger import Ledger
-    from quadrag.judges import certificate, known, training
+    from quadrag.judges import certificate, labels, training
     from quadrag.reporting.text import print_tables
 
-    labels = known.open_labels(arguments.people, arguments.metric, arguments.data_dir)
+    label_set = labels.open_labels(arguments.people, arguments.metric, arguments.data_dir)
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
     settings = training.Settings(**{name: getattr(arguments, name) for name in named})
     with Ledger(arguments.ledger) as ledger:
-        made = training.make_judge(labels, arguments.model, arguments.out, settings, ledger)
+        made = training.make_judge(label_set, arguments.model, arguments.out, settings, ledger)
     losses = " -> ".join(f"{loss:.3f}" for loss in made.losses)
-    write(certificate.describe_labels(labels), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
+    write(certificate.describe_labels(label_set), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
     print_tables(certificate.tabulate([made.before, made.after] if made.before else [made.after]))
     write("", f"certificate: {arguments.out / training.CERTIFICATE}")

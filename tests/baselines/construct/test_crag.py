@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from quadrag import cli
 from quadrag.baselines.crag.construct.templates import write_forms
@@ -245,67 +246,33 @@ def test_the_same_templates_ask_where_things_are_crisp(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "named"),
-    [
-        ("domain: movie", "domain: cinema", "cinema"),
-        ("09:30:00 PT", "9 o'clock", "9 o'clock"),
-        ("each: 3", "each: none", "none"),
-        ("{link: person}", "{link: human}", "human"),
-        ("type: comparison", "type: compare", "template 7"),
-        ("column: minutes\n    wanted", "column: genres\n    wanted", "template 7"),
-        ("column: director", "column: directer", "template 1"),
-        ("    column: director\n", "", "template 1"),
-        ("given: [director, released]", "given: [director]", "template 4"),
-        ("path: [studio, chair]", "path: [studio]", "template 12"),
-        ("Who directed the film {name}?", "Who directed the film?", "template 1"),
-        ("the film {name} taken", "the film {name} {gross} taken", "{gross}"),
-        ("    compute: years_since", "    compute: years", "template 14"),
-        ("    popularity: popularity   # visitors of its pages\n", "", "studio"),
-        ("kinds:", "kinds: [", "YAML"),
-    ],
-)
-def test_a_fault_in_the_templates_is_one_line(old: str, new: str, named: str, tmp_path: Path, capsys: Any) -> None:
-    text = (SAMPLE / "templates.yaml").read_text(encoding="utf-8")
-    assert old in text
-    (tmp_path / "t.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
-    assert run(tmp_path, SAMPLE / "table.csv", tmp_path / "t.yaml") == 2
-    (found,) = capsys.readouterr().err.strip().splitlines()
-    assert named in found
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
     ("name", "old", "new", "named"),
-    [
-        ("table.csv", "kind,name", "kind,names", "'name'"),
-        ("table.csv", "film,Cold Tram", "flim,Cold Tram", "table.csv:5: unknown kind 'flim'"),
-        ("table.csv", "film,Cold Tram", "film,", "table.csv:5"),
-        ("table.csv", "film,Cold Tram,", "film,Cold Tram,9E99999", "table.csv:5: popularity"),
-        ("table.csv", "1997-10-12", "12.10.1997", "'12.10.1997'"),
-        ("table.jsonl", "kind", "kind", "table.jsonl:1"),
-    ],
+    yaml.safe_load(Path(__file__).with_name("crag_faults.yaml").read_text(encoding="utf-8")),
 )
-def test_a_fault_in_the_table_is_one_line(
+def test_a_fault_in_the_templates_or_the_table_is_one_line(
     name: str, old: str, new: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (SAMPLE / "table.csv").read_text(encoding="utf-8")
-    (tmp_path / name).write_text(text.replace(old, new, 1), encoding="utf-8")
-    assert run(tmp_path, tmp_path / name, SAMPLE / "templates.yaml") == 2
+    text = (SAMPLE / name).with_suffix(".yaml" if "templates" in name else ".csv").read_text(encoding="utf-8")
+    assert old in text
+    changed = tmp_path / name
+    changed.write_text(text.replace(old, new, 1), encoding="utf-8")
+    files = (SAMPLE / "table.csv", changed) if "templates" in name else (changed, SAMPLE / "templates.yaml")
+    assert run(tmp_path, *files) == 2
     (found,) = capsys.readouterr().err.strip().splitlines()
     assert named in found and name in found
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    "more", [["--limit", "3"], ["--llm", "http://127.0.0.1:9/v1#m"], ["--table", "none.csv"], ["--topics", "t.yaml"]]
+    "more",
+    ["--limit 3", "--llm http://127.0.0.1:9/v1#m", "--table none.csv", "--topics t.yaml", "--documents in"],
 )
-def test_what_does_nothing_is_refused(more: list[str], tmp_path: Path, capsys: Any) -> None:
-    assert run(tmp_path, SAMPLE / "table.csv", SAMPLE / "templates.yaml", *more) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_documents_that_cannot_be_pages_are_refused(tmp_path: Path) -> None:
+def test_what_does_nothing_and_pages_in_another_language_are_refused(
+    more: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("这一篇是中文的，不能作英文问题的网页。" * 5, encoding="utf-8")
-    assert run(tmp_path, SAMPLE / "table.csv", SAMPLE / "templates.yaml", "--documents", str(tmp_path / "in")) == 2
+    assert run(tmp_path, SAMPLE / "table.csv", SAMPLE / "templates.yaml", *more.split()) == 2
+    assert capsys.readouterr().err.strip().count("\n") == 0
+    assert more == "--documents in" or not (tmp_path / "out").exists()

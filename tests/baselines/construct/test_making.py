@@ -63,10 +63,9 @@ def check_rgb(folder: Path) -> set[str]:
 def test_whatever_a_model_says_only_what_holds_enters_and_no_reply_is_asked_for_twice(
     recipe: str, documents: Path, tmp_path: Path
 ) -> None:
-    out, prices = tmp_path / "mine", tmp_path / "prices.json"
-    prices.write_text(json.dumps({"m": {"input": 1.0, "output": 1.0}}))
+    out = tmp_path / "mine"
     with ChatServer(text=make_reply) as server:
-        line = [*command(recipe, documents, out, server, tmp_path / "ledger.sqlite"), "--prices", str(prices)]
+        line = command(recipe, documents, out, server, tmp_path / "ledger.sqlite")
         assert cli.main(line) == 0
         asked, first = server.requests, files(out)
         assert asked > 0

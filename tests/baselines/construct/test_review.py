@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from quadrag import cli
-from quadrag.construct.recipe import stands_in
+from quadrag.construct.recipe import Rejected, stands_in
 from quadrag.construct.review import load, read_grades, review_page, sample, sheet_of
-from quadrag.construct.steps import Rejected
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
 from quadrag.records import write_jsonl

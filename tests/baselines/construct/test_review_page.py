@@ -10,8 +10,8 @@ import pytest
 from small_servers import serving
 
 from quadrag.construct.review import load, read_grades, review_page, sheet_of
-from quadrag.judges.labelled import Judged, label_sheet, take_back
-from quadrag.judges.labels import find_graded
+from quadrag.judges.labelled import label_sheet, take_back
+from quadrag.judges.labels import Judged, find_graded
 from quadrag.reporting.page.labelling import open_server
 from quadrag.sheet import write_sheet
 
@@ -45,8 +45,8 @@ ITEMS = [Judged(name, f"What is {name}?{EVIL}", "gold", f"=It is {name}.{EVIL}",
 def sheet(tmp_path: Path) -> Path:
     """A sheet of hostile texts to label."""
     path = tmp_path / "sheet.csv"
-    rows = [[item.id, item.question, "", item.gold, item.answer, "", "1"] for item in ITEMS]
-    write_sheet(path, [["id", "question", "passages", "gold", "answer", "label", "probability"], *rows])
+    rows = [[item.id, item.question, "", item.gold, item.answer, ""] for item in ITEMS]
+    write_sheet(path, [["id", "question", "passages", "gold", "answer", "label"], *rows])
     return path
 
 
@@ -148,7 +148,7 @@ def test_a_sheet_is_labelled_by_keys_and_holds_every_label_at_once(opened: Any, 
     assert opened.input_value("[name=question]") == f"What is d?{EVIL}" and opened.evaluate("window.hit") is None
     opened.keyboard.press("1")
     opened.locator("#choices [aria-pressed=true]").wait_for()
-    assert take_back(sheet, ITEMS, GRADED).grades == {"a": "right", "b": "wrong", "d": "right"}
+    assert take_back(sheet, ITEMS, GRADED) == {"a": "right", "b": "wrong", "d": "right"}
     opened.reload()
     at(opened, "c")
 
