@@ -30,13 +30,13 @@ from quadrag.benchmark import Document, load
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 from quadrag.construct.documents import reject_copies
-from quadrag.parts import Conditions
 from quadrag.records import Answer, Question
 from quadrag.retrieval import webpage
 from quadrag.retrieval.bm25 import build_index
 from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
-from quadrag.scoring.drive import score
+from quadrag.scoring.drive import ScoringInputs, score
+from quadrag.spec import RunSpec
 
 PARTS = (0.125, 0.25, 0.5, 1.0)
 LATENCY, CONCURRENCY = 0.05, 64
@@ -122,7 +122,8 @@ def scores(real: Path, size: int, folder: Path) -> Work:
         question = Question(*place, str(number), text[:30], text[:200], "zh")
         questions[question.key] = question
         answers.append(Answer(*place, str(number), 0, text[30:230]))
-    return lambda: score(load("crud_rag"), questions, answers, Conditions("none", top_k=0))
+    spec = RunSpec(benchmark="crud_rag", config="summary", retriever="none")
+    return lambda: score(ScoringInputs(load("crud_rag"), questions, spec), answers)
 
 
 STAGES = (

@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, Field, StrictBool, ValidationError
+from pydantic import BaseModel, Field, StrictBool
 
 from quadrag import catalogue
 from quadrag.benchmark import load
@@ -22,6 +22,7 @@ from quadrag.data.prepare import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.loading import load_questions, load_rows
 from quadrag.metrics._shared.phrases import stands_whole
+from quadrag.parts import validate
 from quadrag.records import Key, Question, read_jsonl
 from quadrag.spec import RunSpec
 
@@ -122,15 +123,7 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
 
 
 def read_findings(path: Path) -> list[Finding]:
-    findings = []
-    for number, row in read_jsonl(path):
-        try:
-            findings.append(Finding.model_validate(row))
-        except ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            what = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            raise QuadragError(f"{path}:{number} is no finding ({what}); expected a line of `quadrag audit`") from None
-    return findings
+    return [validate(Finding, row, f"{path}:{number} (a line of `quadrag audit`)") for number, row in read_jsonl(path)]
 
 
 def _check_questions(questions: Sequence[Question]) -> Iterator[Fault]:

@@ -4,18 +4,23 @@ A benchmark is a plugin: an entry point of the group ``quadrag.benchmarks`` name
 figures, tables and recipes lie beside the file that holds it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import KeyRecord, metric_record
-from quadrag.parts import Conditions, Retrieval, RetrieverSpec
+from quadrag.parts import Retrieval, RetrieverSpec
 from quadrag.prompts import Message, Prompts
 from quadrag.records import Key, Passage, Question
+
+if TYPE_CHECKING:
+    from quadrag.spec import RunSpec
 
 NOT_GIVEN = "the system gave no passages"  # why nothing is ranked
 NO_JUDGE = "no judge"  # why a key is not computed
@@ -26,7 +31,7 @@ class OptionSpec(NamedTuple):
 
     `values` are the only ones; else a whole number from `least`; else what `check` takes, which raises QuadragError and
     returns what identifies the value in `run.json`, where a path says nothing. `retrievers` and `configs` are those
-    that use the option; () is all of them. With `judged` it is of use with a judge alone.
+    that use the option; () is all of them.
     """
 
     default: Any = None
@@ -35,7 +40,6 @@ class OptionSpec(NamedTuple):
     check: Callable[[Any], str] | None = None
     retrievers: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
-    judged: bool = False
 
     def find_idle(self, config: str, retriever: str) -> str | None:
         """Say what does not use the option, as ``--retriever none``; None where it is of use."""
@@ -153,7 +157,6 @@ class MetricUse(NamedTuple):
         return tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "embed")
 
     def record(self, key: str) -> KeyRecord:
-        """Return the record of a key."""
         return metric_record(self.module).key(key)
 
     def find_lacking(self, key: str, judge: bool, embed: bool) -> str | None:
@@ -218,7 +221,7 @@ class Benchmark:
     questions: Callable[[Any, str, Mapping[str, Any]], Iterator[Question]]
     # builds the chat messages of a question from its passages, the prompts and the retriever.
     messages: Callable[[Question, Sequence[Passage], Prompts, str], list[Message]]
-    metrics: Callable[[str, Conditions], list[MetricUse]]  # returns the metrics of a config under some conditions
+    metrics: Callable[[RunSpec], list[MetricUse]]  # returns the metrics of a run's config, as the run is made
     # returns every (config, retriever) that the paper's tables need, on the original data where it is told so and there
     # are two versions; a retriever of None is the user's choice.
     paper_runs: Callable[[bool], list[tuple[str, str | None]]]
@@ -230,16 +233,14 @@ class Benchmark:
     # code wrote, and of its config; None of anything else.
     read_result: Callable[[Mapping[str, Any], str], dict[str, Any] | None] = lambda row, config: None
     # returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
-    keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = (
-        lambda metric, questions, conditions: {}
-    )
+    keywords: Callable[[MetricUse, Sequence[Question], RunSpec], dict[str, Any]] = lambda metric, questions, spec: {}
     # returns the strata of questions for weighted means, by their keys; none where nothing is weighed.
-    strata: Callable[[Sequence[Question], Conditions], Mapping[Key, Stratum]] = lambda questions, conditions: {}
-    # returns what finds the passages of a `RunSpec`; None where questions or a corpus bring them. Raises QuadragError
+    strata: Callable[[Sequence[Question], RunSpec], Mapping[Key, Stratum]] = lambda questions, spec: {}
+    # returns what finds the passages of a run; None where questions or a corpus bring them. Raises QuadragError
     # where something that it needs cannot be had.
-    finder: Callable[[Any], Finder | None] = lambda spec: None
-    # whether it asks a model for the entities of the questions of a `RunSpec`.
-    asks_entities: Callable[[Any], bool] = lambda spec: False
+    finder: Callable[[RunSpec], Finder | None] = lambda spec: None
+    # whether it asks a model for the entities of the questions of a run.
+    asks_entities: Callable[[RunSpec], bool] = lambda spec: False
     # makes what names them for the bundled sample, without a network, for the demo.
     scripted: Callable[[], Any] | None = None
     retrieval: Retrieval = field(default_factory=Retrieval)  # settings of a search
@@ -271,7 +272,6 @@ class Benchmark:
 
     @property
     def default_retriever(self) -> str:
-        """The first of the retrievers."""
         return next(iter(self.retrievers))
 
     @property
@@ -285,12 +285,5 @@ class Benchmark:
 
 
 @cache
-def known() -> Sequence[str]:
-    """Names of the benchmarks, in their order."""
-    return list(catalogue.benchmarks())
-
-
-@cache
 def load(name: str) -> Benchmark:
-    """Return a benchmark's record."""
     return cast(Benchmark, catalogue.plugin(catalogue.benchmark_name(name)))

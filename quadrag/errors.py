@@ -101,11 +101,6 @@ def one_line(text: object, longest: int | None = None) -> str:
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-def unreadable_index(folder: object, error: Exception) -> QuadragError:
-    """Return the error of an index that is there and cannot be read."""
-    return QuadragError(f"{folder} is no index that can be read ({one_line(error)}); remove it, and it is built again")
-
-
 def clean(value: _Value) -> _Value:
     """Return a text, or the texts of lists and mappings, as UTF-8 can hold it: half of a surrogate pair is U+FFFD."""
     if isinstance(value, str):
@@ -136,6 +131,15 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     import yaml
 
     return _parse("YAML", yaml.safe_load, text, where, expected)
+
+
+def read_yaml(path: str | Path, expected: str) -> Any:
+    """Read a file as YAML; errors as of `parse_json`, and where it cannot be read."""
+    try:
+        content = Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected {expected}") from None
+    return parse_yaml(content, path, expected)
 
 
 def _parse(kind: str, load: Callable[[str], Any], text: str | bytes, where: object, expected: str) -> Any:

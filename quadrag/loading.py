@@ -57,7 +57,6 @@ def known_options(benchmark: Benchmark, config: str) -> dict[str, bool]:
 
 
 def load_questions(spec: RunSpec, benchmark: Benchmark) -> tuple[list[Question], Source]:
-    """Load a task's questions, and say where they come from and whose they are."""
     if benchmark.corpus and spec.retriever == NONE:
         for name in benchmark.corpus.options:
             if spec.options.get(name) is not None:
@@ -88,7 +87,6 @@ def load_questions(spec: RunSpec, benchmark: Benchmark) -> tuple[list[Question],
 
 
 def cut_splits(questions: Sequence[Question], limit: int) -> list[Question]:
-    """Return the first questions of every split."""
     splits = itertools.groupby(questions, key=lambda question: question.split)
     return [question for _, part in splits for question in itertools.islice(part, limit)]
 
@@ -120,7 +118,6 @@ def open_whole_corpus(benchmark: Benchmark, data_dir: str | None, options: Mappi
 
 
 def open_corpus(spec: RunSpec, benchmark: Benchmark) -> Corpus | None:
-    """Open the corpus that a task searches; None where it searches none."""
     corpus = benchmark.corpus
     if not spec.searches or corpus is None:
         return None

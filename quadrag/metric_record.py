@@ -10,20 +10,15 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from quadrag.catalogue import metric_folder
 from quadrag.errors import unknown_name
+from quadrag.parts import Record
 
 FILE = "metric.yaml"
 WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class KeyRecord(_Record):
+class KeyRecord(Record):
     """One value of a result."""
 
     name: str  # as in the result; ``@k`` at its end stands for ``@`` and any whole number
@@ -47,7 +42,7 @@ class KeyRecord(_Record):
     words: tuple[str, ...] = ()  # of a verdict, the metrics that say by words alone whether the same answer is right
 
 
-class MetricRecord(_Record):
+class MetricRecord(Record):
     """One evaluate module."""
 
     name: str
@@ -63,7 +58,6 @@ class MetricRecord(_Record):
     form: Mapping[str, tuple[str, ...]] = {}  # what the page of its Space asks for, with an example, a line an item
 
     def prose(self, text: str) -> dict[str, str]:
-        """Return one of its sentences by language."""
         return {"en": text, "zh": self.zh.get(text, text)}
 
     def key(self, name: str) -> KeyRecord:
@@ -76,7 +70,6 @@ class MetricRecord(_Record):
 
 @cache
 def metric_record(name: str) -> MetricRecord:
-    """Return the record of a metric; QuadragError where none has this name."""
     import yaml
 
     fields = yaml.safe_load((metric_folder(name) / FILE).read_text(encoding="utf-8"))

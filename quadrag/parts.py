@@ -1,4 +1,4 @@
-"""What a benchmark's record and a spec both speak of: retrieval, conditions of scoring, and how a part is checked."""
+"""What a benchmark's record and a spec both speak of: retrieval, and how a part is checked."""
 
 from __future__ import annotations
 
@@ -65,13 +65,17 @@ Number = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True
 Count = Annotated[int, Field(strict=True, gt=0)]  # in no quotes, and neither true nor false
 
 
-class Part(BaseModel):
-    """A part of a spec: it cannot be changed, and holds no key that is not its own."""
+class Record(BaseModel):
+    """What cannot be changed, and holds no key that is not its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-_Part = TypeVar("_Part", bound=Part)
+class Part(Record):
+    """A part of a spec."""
+
+
+_Record = TypeVar("_Record", bound=BaseModel)
 
 
 class Retrieval(Part):
@@ -94,7 +98,6 @@ class Retrieval(Part):
     trust: Annotated[Trust, Field(exclude=True)] = Trust()
 
     def changed(self, **settings: Any) -> Retrieval:
-        """Return the same with other settings."""
         return validate(Retrieval, {**dict(self), **settings}, "retrieval")
 
 
@@ -112,31 +115,21 @@ class RetrieverSpec:
 
     @property
     def searches(self) -> bool:
-        """Whether it searches the benchmark's corpus."""
         return bool(self.place)
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """Under which conditions answers were made and are scored, as far as the metrics depend on them."""
-
-    retriever: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    top_k: int = 0
-    data_dir: str | None = None
-    prompts: str | None = None
-
-
-def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
-    """Make a part of a spec, or say in one line what is wrong first and what was expected."""
+def validate(kind: type[_Record], values: Mapping[str, Any], what: str) -> _Record:
+    """Make a record, or say in one line what is wrong first and what was expected."""
     try:
         return kind.model_validate(values)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         *above, last = [str(name) for name in fault["loc"] if name not in ("int", "float")] or [""]  # kinds of a number
         if fault["type"] == "extra_forbidden":
-            kinds: list[type[Part]] = [kind, *Part.__subclasses__()]
+            kinds: list[type[BaseModel]] = [kind, *(Part.__subclasses__() if issubclass(kind, Part) else ())]
             known = dict.fromkeys(name for part in kinds for name in part.model_fields)
+            if last in known:
+                raise QuadragError(f"{what} takes no {'.'.join([*above, last])}; leave it out") from None
             raise unknown_name(f"key of {what}", last, known) from None
         place = ".".join([*(name for name in above if name not in KINDS), last])
         if fault["type"] == "missing":

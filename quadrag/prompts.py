@@ -1,6 +1,5 @@
 """Prompts: YAML files of a benchmark's room or the user's own; their slots are filled by `metrics/_shared/slots.py`."""
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -8,9 +7,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, parse_yaml, unknown_name
+from quadrag.errors import QuadragError, read_yaml, unknown_name
 from quadrag.metrics._shared.slots import escape
-from quadrag.records import dumps
+from quadrag.records import digest
 
 Prompts = Mapping[str, Mapping[str, str]]
 Message = dict[str, str]
@@ -81,9 +80,9 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
     return prompts
 
 
-def are_own(benchmark: str, digest: str | None) -> bool:
+def are_own(benchmark: str, prompts: str | None) -> bool:
     """Whether prompts, known by their digest in `run.json`, are the user's own."""
-    return digest not in (None, hashlib.sha256(dumps(load_prompts(benchmark)).encode()).hexdigest()[:16])
+    return prompts not in (None, digest(load_prompts(benchmark)))
 
 
 def _fit(given: str, bundled: str, key: str, own: Mapping[str, Any], what: str) -> str:
@@ -118,8 +117,4 @@ def _read_bundled(file: Path) -> Prompts:
 
 
 def _read(file: Path) -> Prompts:
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise QuadragError(f"cannot read prompts from {file} ({error.strerror})") from None
-    return cast(Prompts, parse_yaml(content, file, "prompts by language and part"))
+    return cast(Prompts, read_yaml(file, "prompts by language and part"))

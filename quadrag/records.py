@@ -3,6 +3,7 @@
 A file is written beside its place and then moved there, so a reader never sees half of one.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -88,6 +89,11 @@ def dumps(value: Any) -> str:
     Half of a surrogate pair, which a reply cut inside an emoji can hold and UTF-8 cannot, is written as its escape.
     """
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def digest(value: Any) -> str:
+    """Return 16 hexadecimal digits of the sha256 of a value of JSON."""
+    return hashlib.sha256(dumps(value).encode()).hexdigest()[:16]
 
 
 def write_text(path: Path, text: str) -> None:

@@ -17,8 +17,8 @@ from quadrag.benchmark import load
 from quadrag.chat.keys import hide_user, shown_url
 from quadrag.chat.policy import MOST_FAILED as MOST_FAILED
 from quadrag.chat.policy import CallPolicy as CallPolicy
-from quadrag.errors import QuadragError, parse_yaml
-from quadrag.parts import KINDS, SETTINGS, Conditions, Count, Number, Part, Retrieval, RetrieverSpec, Text
+from quadrag.errors import QuadragError, read_yaml
+from quadrag.parts import KINDS, SETTINGS, Count, Number, Part, Retrieval, RetrieverSpec, Text
 
 EXTRACTIVE = "extractive"
 CHALLENGE = "challenge:"
@@ -41,7 +41,6 @@ class Sampling(Part):
     seed: Annotated[int, Field(strict=True, ge=0)] | None = None
 
     def sent(self) -> dict[str, Any]:
-        """Return the fields that are sent."""
         return self.model_dump(exclude_none=True)
 
 
@@ -84,17 +83,14 @@ class Chat(Part):
 
     @property
     def is_chat(self) -> bool:
-        """Whether a chat model is named, which is told how to sample."""
-        return self.llm != EXTRACTIVE and not self.llm.startswith(CHALLENGE)
+        return names_chat(self.llm)
 
     @property
     def served(self) -> bool:
-        """Whether a server is asked."""
         return is_address(self.llm)
 
     @property
     def address(self) -> str:
-        """The model as it is typed."""
         return f"{self.llm}#{self.model}" if self.model else self.llm
 
 
@@ -123,8 +119,12 @@ class Answers(Part):
     answers: str
 
 
+def names_chat(llm: Any) -> bool:
+    """Whether what a spec names as ``llm`` is a chat model, which is told how to sample."""
+    return isinstance(llm, str) and llm not in ("", EXTRACTIVE) and not llm.startswith(CHALLENGE)
+
+
 def is_address(text: Any) -> bool:
-    """Whether a text is the address of a server."""
     return isinstance(text, str) and text.lower().startswith(("http://", "https://"))
 
 
@@ -191,14 +191,16 @@ class RunSpec(Part):
 
     @property
     def searches(self) -> bool:
-        """Whether passages are found in a corpus."""
         return self.retrieves.searches
 
     @property
-    def conditions(self) -> Conditions:
-        """What the metrics depend on."""
-        top_k = self.retrieval.top_k if self.searches else 0
-        return Conditions(self.retriever, self.options, top_k, self.data_dir, self.prompts)
+    def top_k(self) -> int:
+        """How many passages a search shows; 0 where nothing is searched."""
+        return self.retrieval.top_k if self.searches else 0
+
+    def showing(self, top_k: int) -> RunSpec:
+        """Return the same with another number of passages shown, maybe none."""
+        return self.changed(retrieval=self.retrieval.model_copy(update={"top_k": top_k}))
 
     def settings(self) -> dict[str, Any]:
         """Return those settings of the retrieval that its retriever uses, an address without user and password."""
@@ -224,15 +226,10 @@ def _hide_secrets(value: Any) -> Any:
 
 
 def read_spec(path: str | Path) -> dict[str, Any]:
-    """Read a file that says a spec, or a part of one, as YAML or JSON."""
-    try:
-        content = Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise QuadragError(f"cannot read the spec {path} ({error.strerror})") from None
-    found = parse_yaml(content, f"the spec {path}", "a mapping with benchmark and config")
-    if not isinstance(found, dict):
+    spec = read_yaml(path, "a spec, as a mapping with benchmark and config")
+    if not isinstance(spec, dict):
         raise QuadragError(f"{path} is no spec; expected a mapping with benchmark and config")
-    return found
+    return spec
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -111,7 +111,7 @@ def test_the_modules_themselves(case: Case, asked: dict[str, str | None], scored
     benchmark = load(name)
     examined = Examination(name, config, split, {"data_dir": "sample", "retriever": retriever})
     compared = 0
-    for metric in benchmark.metrics(config, examined.spec.conditions):
+    for metric in benchmark.metrics(examined.spec):
         keys = [key for key in metric.keys if metric.find_lacking(key, False, False) is None]
         answered: list[Question] = [q for q in examined.questions if q.references is not None or metric.nothing]
         if not keys or metric.ranks:
@@ -125,7 +125,7 @@ def test_the_modules_themselves(case: Case, asked: dict[str, str | None], scored
                 references=[metric.shape(q.references) for q in answered],
                 states=[None if asked[q.id] is not None else "api_error" for q in answered],
                 profile=profile,
-                **benchmark.keywords(metric, answered, examined.spec.conditions),
+                **benchmark.keywords(metric, answered, examined.spec),
             )
             for question, row in zip(answered, result["per_item"], strict=True):
                 for key in keys:

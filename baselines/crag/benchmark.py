@@ -6,7 +6,6 @@ baseline in place of snippets: the sentences of the pages' HTML most like the qu
 all these; ``own`` leaves that to a model of the challenge. Neither domain nor type of a question reaches a model.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ from typing import Any
 from quadrag.benchmark import Benchmark, Finder, JudgePreset, MetricUse, OptionSpec, Stratum
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
-from quadrag.parts import Conditions, Retrieval, RetrieverSpec
+from quadrag.parts import Retrieval, RetrieverSpec
 from quadrag.prompts import JUDGE, Message, Prompts, load_prompts
-from quadrag.records import Key, Passage, Question, dumps
-from quadrag.spec import NONE
+from quadrag.records import Key, Passage, Question, digest
+from quadrag.spec import NONE, RunSpec
 
 from .weights import RATED, rate_questions, read_ratings, read_weights, weight_of
 
@@ -39,15 +38,15 @@ def _tokenizer(name: Any) -> str:
 
 
 def _weights(path: Any) -> str:
-    return _identify(path, dumps(read_weights(str(path))))
+    return _identify(path, read_weights(str(path)))
 
 
 def _ratings(path: Any) -> str:
-    return _identify(path, dumps([[*place, rating] for place, rating in read_ratings(str(path)).items()]))
+    return _identify(path, [[*place, rating] for place, rating in read_ratings(str(path)).items()])
 
 
-def _identify(path: Any, content: str) -> str:
-    return f"{Path(str(path)).name} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
+def _identify(path: Any, content: Any) -> str:
+    return f"{Path(str(path)).name} {digest(content)}"
 
 
 _GRAPH = ("snippets-kg", "pages-kg")
@@ -137,26 +136,26 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, 
     return [{"role": "user", "content": fill(prompts[part]["user"], slots)}]
 
 
-def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+def metrics(spec: RunSpec) -> list[MetricUse]:
     """Return truthfulness, by people where they rated, weighted too where weights are given, and what needs neither.
 
     The latter is whether an accepted answer stands in the reply, whole words and numbers, which is not the paper's.
     """
     truth = _TRUTH
-    if conditions.options.get("ratings"):
+    if spec.options.get("ratings"):
         truth = truth._replace(keys=(*_KEYS, *RATED), rated=True)
-    if conditions.options.get("weights"):
+    if spec.options.get("weights"):
         truth = truth._replace(keys=(*truth.keys, *(f"{key}_weighted" for key in truth.keys)))
     return [truth, _CONTAINED]
 
 
-def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
     """Return the keyword arguments that a metric takes besides the common ones."""
     if metric.module != _TRUTH.module:
         return {"language": "en"}
-    options = conditions.options
+    options = spec.options
     words: dict[str, Any] = {"questions": [question.query for question in questions]}
-    if conditions.prompts and (judge := load_prompts(NAME, conditions.prompts).get(JUDGE)):
+    if spec.prompts and (judge := load_prompts(NAME, spec.prompts).get(JUDGE)):
         words["prompt"] = judge["user"]
     if options.get("weights"):
         words["weights"] = weights = read_weights(str(options["weights"]))
@@ -172,11 +171,11 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
     return words
 
 
-def strata(questions: Sequence[Question], conditions: Conditions) -> dict[Key, Stratum]:
+def strata(questions: Sequence[Question], spec: RunSpec) -> dict[Key, Stratum]:
     """Return the question types within domains, where weights are given; `keywords` refuses those that do not fit."""
-    if not conditions.options.get("weights"):
+    if not spec.options.get("weights"):
         return {}
-    weights = read_weights(str(conditions.options["weights"]))
+    weights = read_weights(str(spec.options["weights"]))
     kinds = {q.key: (q.slices.get("domain", ""), q.slices.get("question_type", "")) for q in questions}
     return {q.key: Stratum(*kinds[q.key], weight_of(weights, q) or 0.0) for q in questions}
 

@@ -5,7 +5,6 @@ baseline's (4,000 characters; with a graph 2,000 of each). Where no tokenizer is
 token. What a prompt puts around and between passages is not counted.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -17,12 +16,12 @@ from quadrag.benchmark import OptionSpec
 from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import Failure, Reply
 from quadrag.data.builders import SAMPLE, fingerprint, open_builder, options_of, rows
-from quadrag.data.files import digest, sample_dir
+from quadrag.data.files import sample_dir, sum_files
 from quadrag.errors import NotReady, QuadragError
 from quadrag.paths import cache_dir
 from quadrag.printing import Progress
 from quadrag.prompts import Prompts
-from quadrag.records import Key, Passage, Question, dumps
+from quadrag.records import Key, Passage, Question, digest
 from quadrag.retrieval.chunk import head
 from quadrag.spec import RunSpec
 
@@ -143,7 +142,7 @@ class ContextBuilder:
         for question, names, places in parallel.each(_read_pages, with_pages(self._task, questions)):
             candidates = list(places)
             passages = []
-            for at, score in rank_sentences(question.query, candidates, self._encoder, room=2**31):
+            for at, score in rank_sentences(question.query, candidates, self._encoder):
                 page, number = places[candidates[at]]
                 passages.append(Passage(f"web/{page}#{number}", names[page], candidates[at], round(score, 6)))
             yield question, passages
@@ -200,8 +199,7 @@ def identify(path: str) -> str:
     from .kg.graph import Graph
 
     with Graph(path) as graph:
-        content = hashlib.sha256(dumps([graph.meta("quadrag"), graph.sources]).encode()).hexdigest()
-    return f"graph {content[:16]}"
+        return f"graph {digest([graph.meta('quadrag'), graph.sources])}"
 
 
 def sample_graph() -> Path:
@@ -210,7 +208,7 @@ def sample_graph() -> Path:
 
     source = sample_dir("crag") / "mock_api" / "cragkg"
     files = {str(path.relative_to(source)): path for path in sorted(source.rglob("*")) if path.is_file()}
-    target = cache_dir() / "kg" / f"sample-{__version__}-{digest(files)[:16]}.sqlite"
+    target = cache_dir() / "kg" / f"sample-{__version__}-{sum_files(files)[:16]}.sqlite"
     if not target.is_file():
         build(source, target)
     return target

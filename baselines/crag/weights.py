@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError, parse_yaml
+from quadrag.errors import QuadragError, read_yaml
 from quadrag.records import Question
 from quadrag.sheet import read_sheet
 
@@ -19,11 +19,7 @@ Place = tuple[str, str, int]  # split, "" where a line does not say it, id and s
 
 def read_weights(path: str) -> Mapping[str, Any]:
     """Read the weights of question types, a mapping of them or of domains to such mappings."""
-    try:
-        content = Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise QuadragError(f"cannot read weights from {path} ({error.strerror})") from None
-    weights = parse_yaml(content, path, "weights by question type")
+    weights = read_yaml(path, "weights by question type")
     tables = list(weights.values()) if isinstance(weights, dict) else [None]
     tables = tables if any(isinstance(table, dict) for table in tables) else [weights]
     if not (tables and all(map(_is_table, tables))):

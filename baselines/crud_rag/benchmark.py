@@ -12,10 +12,10 @@ from typing import Any
 from quadrag.benchmark import Benchmark, CorpusSpec, Document, Gold, MetricUse, OptionSpec, SourceFile
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
-from quadrag.parts import Conditions
 from quadrag.prompts import Message, Prompts
 from quadrag.records import Passage, Question
 from quadrag.retrieval.search import CORPUS_RETRIEVERS
+from quadrag.spec import RunSpec
 
 NAME = "crud_rag"
 _TASKS = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
@@ -65,21 +65,21 @@ def parse(config: str, text: str) -> str:
     return text.rpartition("<response>")[2].partition("</response>")[0].strip()
 
 
-def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+def metrics(spec: RunSpec) -> list[MetricUse]:
     """Return a task's metrics; retrieval is measured where option ``gold`` puts the gold documents into the corpus."""
     found = [_OVERLAP, _QUESTIONS]
-    if conditions.top_k and conditions.options.get("gold"):
-        per_cut = [f"{name}@{k}" for name in ("recall", "ndcg", "hit") for k in _cuts(conditions.top_k)]
+    if spec.top_k and spec.options.get("gold"):
+        per_cut = [f"{name}@{k}" for name in ("recall", "ndcg", "hit") for k in _cuts(spec.top_k)]
         found.append(MetricUse("retrieval_ranking", ("mrr_per_gold", "mrr", "map", *per_cut), ranks=True))
     return found
 
 
-def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
     """Return the keyword arguments that a metric takes besides the common ones."""
     if metric is _QUESTIONS:
-        shipped = _shipped(questions[0].config, conditions.data_dir)
+        shipped = _shipped(questions[0].config, spec.data_dir)
         return {"ids": [question.id for question in questions], "question_cache": shipped}
-    return {"k": _cuts(conditions.top_k)} if metric.ranks else {}
+    return {"k": _cuts(spec.top_k)} if metric.ranks else {}
 
 
 def read_result(row: Mapping[str, Any], config: str) -> dict[str, Any] | None:

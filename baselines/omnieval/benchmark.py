@@ -11,11 +11,11 @@ from typing import Any
 
 from quadrag.benchmark import Benchmark, CorpusSpec, Document, Gold, JudgePreset, MetricUse, OptionSpec
 from quadrag.metrics._shared.slots import fill
-from quadrag.parts import Conditions, Retrieval
+from quadrag.parts import Retrieval
 from quadrag.prompts import Message, Prompts, chat_messages
 from quadrag.records import Passage, Question
 from quadrag.retrieval.search import CORPUS_RETRIEVERS
-from quadrag.spec import NONE, WHOLE
+from quadrag.spec import NONE, WHOLE, RunSpec
 
 NAME = "omnieval"
 _BY_PASSAGES = ("hal", "utl")
@@ -77,13 +77,13 @@ def _reference(number: int, passage: Passage) -> str:
     return f"Doc {number}(Title: {title}) {rest}\n"
 
 
-def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+def metrics(spec: RunSpec) -> list[MetricUse]:
     """Return overlap, the judged metrics, and ranks; without passages those alone that need none."""
-    if conditions.top_k:
-        ranks = ("map", "mrr", f"recall@{conditions.top_k}")
+    if spec.top_k:
+        ranks = ("map", "mrr", f"recall@{spec.top_k}")
         judged = [_judged(key) for key in ("acc", "hal", "com", "utl", "nac")]
         return [_OVERLAP, *judged, MetricUse("retrieval_ranking", ranks, ranks=True)]
-    unshown = [] if conditions.retriever == NONE else [_UNSHOWN]
+    unshown = [] if spec.retriever == NONE else [_UNSHOWN]
     return [_OVERLAP, *map(_judged, ("acc", "com", "nac")), *unshown]
 
 
@@ -92,10 +92,10 @@ def _judged(key: str) -> MetricUse:
     return MetricUse("omnieval", (key,), contexts=key in _BY_PASSAGES, config=key, judge=1 if key == "hal" else 0)
 
 
-def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
     """Return the keyword arguments that a metric takes besides the common ones."""
     if metric.ranks:
-        return {"k": [conditions.top_k]}
+        return {"k": [spec.top_k]}
     if metric.module != "omnieval":
         return {}
     history = [[{"question": asked, "answer": said} for asked, said in question.history] for question in questions]

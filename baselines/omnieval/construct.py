@@ -34,7 +34,7 @@ from quadrag.construct.recipe import (
     text_of,
     texts_of,
 )
-from quadrag.errors import QuadragError, parse_json, parse_yaml
+from quadrag.errors import QuadragError, parse_json, read_yaml
 from quadrag.records import dumps, read_jsonl, write_jsonl, write_text
 
 SHOWN = 40  # documents that a model sees when it lays out topics
@@ -54,14 +54,14 @@ _PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
 
 
 def _read_topics(path: Path) -> list[str]:
-    expected = "expected fields with their topics, short and without - and /, as `energy: [solar, wind]`"
+    expected = "fields with their topics, short and without - and /, as `energy: [solar, wind]`"
     try:
-        found = parse_yaml(path.read_bytes(), path, expected)
+        found = read_yaml(path, expected)
         names = [f"{field} - {topic}" for field, topics in found.items() for topic in dict.fromkeys(topics)]
     except (AttributeError, TypeError) as error:
-        raise QuadragError(f"{path} holds no topics ({error}); {expected}") from None
+        raise QuadragError(f"{path} holds no topics ({error}); expected {expected}") from None
     if wrong := [name for name in names if not _is_name(name)] or (not names and ["nothing"]):
-        raise QuadragError(f"{path} has {wrong[0]!r:.80}; {expected}")
+        raise QuadragError(f"{path} has {wrong[0]!r:.80}; expected {expected}")
     return names
 
 

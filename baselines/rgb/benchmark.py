@@ -11,10 +11,10 @@ from typing import Any
 from quadrag.benchmark import Benchmark, MetricUse
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
-from quadrag.parts import Conditions, RetrieverSpec
+from quadrag.parts import RetrieverSpec
 from quadrag.prompts import Message, Prompts
 from quadrag.records import Passage, Question
-from quadrag.spec import NONE
+from quadrag.spec import NONE, RunSpec
 
 NAME = "rgb"
 _NOISE = {"negative_rejection": 1, "counterfactual_robustness": 0}  # of the testbeds with one noise ratio
@@ -71,18 +71,18 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, 
     return [*system, {"role": "user", "content": user}]
 
 
-def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+def metrics(spec: RunSpec) -> list[MetricUse]:
     """Return the metrics of a config's testbed; without documents only accuracy means anything."""
-    if conditions.retriever == NONE:
+    if spec.retriever == NONE:
         return [_ACCURACY]
-    if config.startswith("negative_rejection"):
+    if spec.config.startswith("negative_rejection"):
         return [_REJECTION]
-    if config.startswith("counterfactual_robustness"):
+    if spec.config.startswith("counterfactual_robustness"):
         return [_ACCURACY, _ERRORS]
     return [_ACCURACY]
 
 
-def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
     """Return the keyword arguments that a metric takes besides the common ones."""
     asked = {"questions": [question.query for question in questions]} if metric.judged else {}
     return {"language": questions[0].language, **asked}

@@ -104,8 +104,6 @@ class Score(Number):
 
 
 class Shown:
-    """What shows its tables where it is printed, and in a notebook."""
-
     labels: str
     page = ""  # the file that a notebook links to
 
@@ -169,6 +167,7 @@ class Evaluation(Shown, Mapping[str, Score]):
 
     @property
     def name(self) -> str:
+        """What was measured."""
         return self.result.record.llm
 
     @property
@@ -261,7 +260,6 @@ class Evaluation(Shown, Mapping[str, Score]):
 
     @cached_property
     def reader(self) -> RunReader:
-        """The folder and the benchmark's data, question by question."""
         return RunReader(self.folder, self.result)
 
     @cached_property
@@ -319,11 +317,10 @@ def find_name(name: str, known: Mapping[str, ScoreKey]) -> str:
     """
     if name in known:
         return name
-    found = [
-        called
-        for called, key in known.items()
-        if str(name).removeprefix(f"{key.split}/") in (key.key, key.name, show_key(key.metric, key.key))
-    ]
+    found = []
+    for called, at in known.items():
+        if str(name).removeprefix(f"{at.split}/") in (at.key, at.name, show_key(at.metric, at.key)):
+            found.append(called)
     found = [called for called in found if is_whole(known[called].split)] or found
     if len(found) == 1:
         return found[0]

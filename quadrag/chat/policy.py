@@ -11,7 +11,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quadrag.errors import QuadragError, parse_yaml, unknown_name
+from quadrag.errors import QuadragError, read_yaml, unknown_name
 from quadrag.parts import Trust
 
 from .ledger import canonical
@@ -88,12 +88,7 @@ class Prices:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prices:
         """Read a price file, YAML or JSON."""
-        source = f"the price file {path}"
-        try:
-            content = Path(path).read_bytes()
-        except OSError as error:
-            raise QuadragError(f"{source} cannot be read: {error.strerror}") from None
-        return cls(parse_yaml(content, source, "YAML or JSON"), source)
+        return cls(read_yaml(Path(path), "the prices of models"), f"the price file {path}")
 
     def rate(self, model: str) -> Rate:
         """Return a model's prices; raise QuadragError, with the nearest names, where the table has no such model."""

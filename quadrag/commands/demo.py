@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from quadrag import catalogue
 from quadrag.printing import write
 
 from .shared import options
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     # Before what takes seconds to load.
     write("Made-up samples, answered without a model: the numbers measure nothing.")
-    from quadrag.benchmark import known, load
+    from quadrag.benchmark import load
     from quadrag.reporting import table, tables, text
     from quadrag.reporting.page.page import write_page
     from quadrag.results.items import pick_headlines
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     out = Path(arguments.out or "runs/demo")
     results: list[Any] = []
-    for name in known():
+    for name in catalogue.benchmarks():
         runs = run_demo(name, out)
         heads = [(folder.name, pick_headlines(result.scores, "official")[0]) for folder, result in runs]
         lines = [table.Row(f"{folder} {score.label}", tables.headline_cells(score)) for folder, score in heads]

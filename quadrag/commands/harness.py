@@ -28,10 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     if arguments.name == "inspect":
-        from quadrag.benchmark import known
+        from quadrag import catalogue
         from quadrag.harnesses.examination import list_configs
 
-        write(*(f"quadrag/{benchmark}_{config}" for benchmark in known() for config in list_configs(benchmark)))
+        names = catalogue.benchmarks()
+        write(*(f"quadrag/{name}_{config}" for name in names for config in list_configs(name)))
         return
     from quadrag.harnesses.examination import write_tasks
 

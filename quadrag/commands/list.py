@@ -103,9 +103,11 @@ def _describe(benchmark: str) -> Iterator[str]:
 
 def _list_metrics(benchmark: Any, config: str) -> Iterator[str]:
     from quadrag.metric_record import show_key
-    from quadrag.parts import Conditions
+    from quadrag.spec import RunSpec
 
-    for metric in benchmark.metrics(config, Conditions(benchmark.default_retriever, top_k=benchmark.retrieval.top_k)):
+    retriever, retrieval = benchmark.default_retriever, benchmark.retrieval
+    spec = RunSpec(benchmark=benchmark.name, config=config, retriever=retriever, retrieval=retrieval)
+    for metric in benchmark.metrics(spec):
         for key in metric.keys:
             needs = " (--judge)" if key in metric.judged else " (--bertscore)" if key in metric.embedded else ""
             yield show_key(metric.module, key) + needs

@@ -84,7 +84,7 @@ def _run_all(arguments: argparse.Namespace, policy: Any, out: Path | None) -> tu
         specs, head = [plan.plan_run(partial, trust)], None
     first = specs[0]
     with models.open_models(first, policy) as opened:
-        model = plan.name_system(first, opened.system.name)
+        model = getattr(first.system, "name", None) or opened.system.name
         if first.replica:
             model = first.retrieval.embedding if first.replica.replaced else ""
         variant = first.replica is None and not (arguments.all and load(benchmark).corpus is None)

@@ -74,11 +74,11 @@ def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path
     from quadrag.run import models
     from quadrag.run.files.answers import AnswersFile, name_files, refuse_full
     from quadrag.run.run import run
-    from quadrag.scoring.judging import list_metrics
+    from quadrag.scoring.judging import list_judged
 
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     specs = [_plan(arguments, file) for file in files]
-    asks = [any(use.judged for use in list_metrics([(load(spec.benchmark), spec)])) for spec in specs]
+    asks = [bool(list_judged([(load(spec.benchmark), spec)])) for spec in specs]
     if any(asks):  # else the run refuses a judge
         specs = [spec if asked else spec.changed(judges=()) for spec, asked in zip(specs, asks, strict=True)]
     folders = [out and out / name for name in name_files(files)] if len(files) > 1 else [out]

@@ -4,13 +4,11 @@ A recipe says which documents it takes, its steps, how what came of them is writ
 model says is held against its type, and against the source by rule: nothing enters a dataset on a model's word alone.
 """
 
-import hashlib
 import json
 import random
 import re
 import unicodedata
-from collections import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -19,10 +17,10 @@ from typing import Annotated, Any, NamedTuple, cast
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StringConstraints, TypeAdapter
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, parse_json, parse_yaml
+from quadrag.errors import QuadragError, parse_json, read_yaml
 from quadrag.metrics._shared.phrases import stands_whole
 from quadrag.metrics._shared.slots import fill
-from quadrag.records import dumps
+from quadrag.records import digest
 
 Value = str | list[str]
 Row = dict[str, Any]
@@ -42,7 +40,7 @@ class Request(NamedTuple):
 
 # What asks a model is a generator: it yields a `Request` and is handed the text of the reply. Those of many rows go
 # side by side, so that their requests are one batch.
-Work = abc.Generator[Request, str, list[Row]]
+Work = Generator[Request, str, list[Row]]
 
 
 class Step(NamedTuple):
@@ -97,7 +95,7 @@ class Item(NamedTuple):
     @property
     def id(self) -> str:
         """A name made of its content: a grade counts for what its annotator saw, and for nothing else."""
-        return hashlib.sha256(dumps([self.cell, self.line]).encode()).hexdigest()[:16]
+        return digest([self.cell, self.line])
 
 
 @dataclass(frozen=True)
@@ -151,13 +149,12 @@ _LONGEST = 200_000  # characters of a reply that is read
 @cache
 def load_prompts(path: Path) -> dict[str, Any]:
     """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
-    prompts: dict[str, Any] = parse_yaml(path.read_bytes(), path, "prompts by step and language")
-    return prompts
+    return dict(read_yaml(path, "prompts by step and language"))
 
 
 def ask(
     prompt: Mapping[str, Any], language: str, slots: Mapping[str, str], read: Callable[[Any], Any] | None = None
-) -> abc.Generator[Request, str, Any]:
+) -> Generator[Request, str, Any]:
     """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
 
     A prompt has its text by language, with slots. Its `fields` say what is wanted by name: ``text``, ``texts``,

@@ -9,20 +9,15 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from quadrag import catalogue
 from quadrag.errors import QuadragError, one_line, parse_yaml, read_text
+from quadrag.parts import Record, validate
 
 KEY = "quadrag"  # in a card's header, which is no key of the Hub's
 RENDERED = "# Rendered by make cards.\n"  # what a card's header begins with by hand ends here
 
 
-class _Fact(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class _OfConfigs(_Fact):
+class _OfConfigs(Record):
     configs: tuple[str, ...]  # patterns of names
 
     def holds_for(self, config: str) -> bool:
@@ -56,7 +51,7 @@ class Headline(_OfConfigs):
     unit: Literal["percent", "ratio"]  # in which the paper prints it
 
 
-class CardFacts(_Fact):
+class CardFacts(Record):
     """All of them."""
 
     language: tuple[str, ...]
@@ -91,10 +86,6 @@ def parse_facts(card: str, where: object) -> CardFacts:
     try:
         language = header.get("language") or ()
         facts = {**header.get(KEY, {}), "language": [language] if isinstance(language, str) else language}
-        return CardFacts.model_validate(facts)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        what = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
     except (AttributeError, TypeError) as error:
-        what = one_line(error)
-    raise QuadragError(f"facts of {where} cannot be used ({what}); expected the fields of `CardFacts`")
+        raise QuadragError(f"facts of {where} cannot be used ({one_line(error)}); expected a mapping") from None
+    return validate(CardFacts, facts, f"facts of {where}")

@@ -243,7 +243,7 @@ def sample_dir(benchmark: str) -> Path:
     return catalogue.benchmarks()[benchmark].with_name("sample")
 
 
-def digest(paths: Mapping[str, Path]) -> str:
+def sum_files(paths: Mapping[str, Path]) -> str:
     """Return one sha256 over named files, as 64 hexadecimal digits."""
     total = hashlib.sha256()
     for name, path in sorted(paths.items()):
@@ -255,4 +255,4 @@ def identify(benchmark: str, used: Files) -> str:
     """Return the digest of files, of the script, and of the modules beside it or of ours that it reads with."""
     shared = room("datasets_scripts") / "_shared" / "reading.py"
     modules = [shared, *catalogue.benchmarks()[benchmark].parent.glob("*.py")]
-    return digest({**{f"script {path.name}": path for path in modules}, **used})
+    return sum_files({**{f"script {path.name}": path for path in modules}, **used})

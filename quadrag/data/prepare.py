@@ -195,7 +195,7 @@ def _install_metric(script: Path) -> str:
 
     modules = {path.name: path for path in script.parent.glob("*.py") if path.name != "app.py"}
     home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{script.stem}"
-    folder = home / files.digest(modules)
+    folder = home / files.sum_files(modules)
     folder.mkdir(parents=True, exist_ok=True)
     for package in (home.parent, home, folder):
         (package / "__init__.py").touch()

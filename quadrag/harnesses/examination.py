@@ -13,16 +13,16 @@ from typing import Any
 import yaml
 
 from quadrag import catalogue
-from quadrag.benchmark import NO_JUDGE, Benchmark, MetricUse, known, load
+from quadrag.benchmark import NO_JUDGE, Benchmark, MetricUse, load
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.loading import known_options, load_questions
-from quadrag.parts import Conditions, validate
+from quadrag.parts import validate
 from quadrag.prompts import load_prompts
 from quadrag.records import Key, Passage, Question, dumps
 from quadrag.results.record import read_run
 from quadrag.results.run import PROFILES, record_of
-from quadrag.run import retrieve
-from quadrag.scoring.drive import ScoringInputs, score
+from quadrag.run.folder import read_retrieved
+from quadrag.scoring.drive import Judge, Passages, ScoringInputs, score
 from quadrag.spec import RunSpec
 from quadrag.stats import NOT_APPLICABLE
 from quadrag.systems.system import make_answer
@@ -82,8 +82,8 @@ class Examination:
         self.passages = self._find_passages(settings.get("retrieved"))
 
         most = max(map(len, self.passages.values())) if self.spec.searches else 0
-        self.conditions = replace(self.spec.conditions, top_k=most)
-        uses = [use for use in self.benchmark.metrics(config, self.conditions) if not use.ranks]
+        self.spec = self.spec.showing(most)
+        uses = [use for use in self.benchmark.metrics(self.spec) if not use.ranks]
         lacking = {f"{use.module}.{key}": use.find_lacking(key, False, False) for use in uses for key in use.keys}
         self.metrics = [name for name, lacks in lacking.items() if lacks is None]
         self.judged = [name for name, lacks in lacking.items() if lacks == NO_JUDGE]
@@ -99,7 +99,11 @@ class Examination:
         return {**place, "query": question.query, "conditions": dumps(conditions)}
 
     def items(
-        self, replies: Mapping[str, str | None], state: str = "api_error", inputs: ScoringInputs | None = None
+        self,
+        replies: Mapping[str, str | None],
+        state: str = "api_error",
+        judges: Sequence[Judge] = (),
+        passages: Passages | None = None,
     ) -> dict[str, dict[str, Any]]:
         """Score replies by id as `quadrag score` does; of one that is None `state` says why. Return lines of items."""
         asked = [self.questions[self._places[ident]] for ident in replies]
@@ -108,7 +112,7 @@ class Examination:
             for question, text in zip(asked, replies.values(), strict=True)
         ]
         by_key = {question.key: question for question in asked}
-        lines, _ = score(self.benchmark, by_key, answers, self.conditions, inputs)
+        lines, _ = score(ScoringInputs(self.benchmark, by_key, self.spec, judges, passages=passages), answers)
         return {line["id"]: line for line in lines}
 
     def values(self, item: Mapping[str, Any]) -> dict[str, float | None]:
@@ -131,7 +135,7 @@ class Examination:
     def _find_passages(self, retrieved: Any) -> dict[Key, tuple[Passage, ...]]:
         if retrieved is not None:
             path = Path(str(retrieved)).expanduser()
-            return retrieve.read(path, self.questions)
+            return read_retrieved(path, self.questions)
         finder = self.benchmark.finder(self.spec)
         if finder is None:
             shown = self.spec.retriever != "none"
@@ -141,10 +145,10 @@ class Examination:
         finally:
             finder.close()
 
-    def _keywords(self, use: MetricUse, asked: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+    def _keywords(self, use: MetricUse, asked: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
         """Return a metric's keywords for some of the questions; files that they come from are read once for all."""
         if (use.module, use.keys) not in self._read_once:
-            whole = load(self.spec.benchmark).keywords(use, self.questions, conditions)
+            whole = load(self.spec.benchmark).keywords(use, self.questions, spec)
             self._read_once[use.module, use.keys] = whole
         keywords = dict(self._read_once[use.module, use.keys])
         for name, value in keywords.items():
@@ -177,7 +181,7 @@ _VERSION = {"version": 1.0}
 
 
 def write_tasks() -> Iterator[tuple[str, str]]:
-    for benchmark in known():
+    for benchmark in catalogue.benchmarks():
         for config in list_configs(benchmark):
             for split in list_splits(benchmark, config):
                 task = _describe_task(benchmark, config, split)

@@ -44,16 +44,16 @@ from inspect_ai.scorer import (  # type: ignore[import-not-found]
 from inspect_ai.solver import TaskState, generate  # type: ignore[import-not-found]
 from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-not-found]
 
-from quadrag import __version__
+from quadrag import __version__, catalogue
 from quadrag.audit import gold_parts
-from quadrag.benchmark import NO_JUDGE, known
+from quadrag.benchmark import NO_JUDGE
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
 from quadrag.records import Question
 from quadrag.run.files.logs import inspect_answer
-from quadrag.scoring.drive import Messages, ScoringInputs
-from quadrag.scoring.judging import check_judges, list_metrics
+from quadrag.scoring.drive import Judge, Messages
+from quadrag.scoring.judging import check_judges
 
 from .examination import Examination, list_configs
 
@@ -88,9 +88,8 @@ def score(benchmark: str, config: str, **settings: Any) -> Scorer:
 
     async def of_sample(state: TaskState, target: Target) -> Score:
         text, _, reason = inspect_answer(state.output)
-        judges = [partial(_ask, grader) for grader in _graders(examination)]
-        inputs = ScoringInputs(judges, passages=examination.passages if examination.spec.searches else None)
-        item = await to_thread.run_sync(_score, examination, str(state.sample_id), text, reason, inputs)
+        judges: list[Judge] = [partial(_ask, grader) for grader in _graders(examination)]
+        item = await to_thread.run_sync(_score, examination, str(state.sample_id), text, reason, judges)
         not_run = () if judges else examination.judged
         values = examination.values(item) | dict.fromkeys(not_run)
         reasons = dict.fromkeys(not_run, f"not_run: {NO_JUDGE}") | examination.reasons(item)
@@ -105,11 +104,10 @@ def score(benchmark: str, config: str, **settings: Any) -> Scorer:
     return of_sample
 
 
-def _score(
-    examination: Examination, ident: str, text: str | None, reason: str, inputs: ScoringInputs
-) -> dict[str, Any]:
+def _score(examination: Examination, ident: str, text: str | None, reason: str, judges: list[Judge]) -> dict[str, Any]:
+    passages = examination.passages if examination.spec.searches else None
     with _TURN:
-        return examination.items({ident: text}, reason, inputs)[ident]
+        return examination.items({ident: text}, reason, judges, passages)[ident]
 
 
 def _ask(grader: Model, chats: list[Messages]) -> list[str | Failure]:
@@ -144,7 +142,8 @@ def _graders(examination: Examination) -> list[Model]:
     """Return the models of the role; the model examined is never its own grader unawares."""
     named = model_roles().get("grader", [])  # the role that Inspect's own scorers ask
     models = named if isinstance(named, list) else [named]
-    check_judges(list_metrics([(examination.benchmark, examination.spec)]), len(models))
+    if examination.judged:
+        check_judges([(examination.benchmark, examination.spec)], len(models))
     return models
 
 
@@ -200,5 +199,7 @@ def _register(benchmark: str, config: str) -> Any:
 
 
 TASKS = {
-    f"{benchmark}_{config}": _register(benchmark, config) for benchmark in known() for config in list_configs(benchmark)
+    f"{benchmark}_{config}": _register(benchmark, config)
+    for benchmark in catalogue.benchmarks()
+    for config in list_configs(benchmark)
 }

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from quadrag import __version__
-from quadrag.benchmark import known, load
+from quadrag import __version__, catalogue
+from quadrag.benchmark import load
+from quadrag.catalogue import load_scorer
 from quadrag.chat.client import Completer
 from quadrag.errors import QuadragError, pick
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive
-from quadrag.parts import Conditions
 from quadrag.printing import Progress
 from quadrag.records import write_text
 from quadrag.reporting.names import ALIKE, FEW, NOTHING, format_value
@@ -30,8 +30,9 @@ from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.certificates import FORM, Certificate, read_signature, round_two
 from quadrag.results.note import Note
 from quadrag.results.run import PROFILES
-from quadrag.scoring.drive import Judge, Messages, load_scorer
+from quadrag.scoring.drive import Judge, Messages
 from quadrag.sheet import read_sheet
+from quadrag.spec import RunSpec
 from quadrag.stats import NOT_APPLICABLE, wilson
 from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, class_figures, count_pairs
 
@@ -111,9 +112,9 @@ def check_askable(labels: LabelSet) -> None:
 
 
 def find_benchmark(graded: Graded) -> tuple[str, str]:
-    for name in known():
+    for name in catalogue.benchmarks():
         for config in load(name).configs:
-            for use in load(name).metrics(config, Conditions("", top_k=1)):
+            for use in load(name).metrics(RunSpec(benchmark=name, config=config)):
                 if use.module == graded.metric and graded.key in use.keys:
                     return name, config
     raise QuadragError(f"no benchmark here asks a judge for {graded.name}; give a file of its verdicts as --judge")

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError, clean, parse_yaml
+from quadrag.errors import QuadragError, clean, read_yaml
 from quadrag.metric_record import metric_record
 from quadrag.reporting.messages import translate
 from quadrag.reporting.names import NOTHING, format_value, interval_cell
@@ -44,7 +44,7 @@ class Classes(NamedTuple):
 
 def find_classes(benchmark: str, config: str) -> Classes:
     path = catalogue.plugin_folder(benchmark) / "errors.yaml"
-    record = parse_yaml(path.read_bytes(), path, "classes of errors") if path.is_file() else {"tables": {}}
+    record = read_yaml(path, "classes of errors") if path.is_file() else {"tables": {}}
     name = next((name for name in record["tables"] if config.startswith(name)), None)
     if name is None:
         known = ", ".join(record["tables"]) or "a benchmark whose paper does"

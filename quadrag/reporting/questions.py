@@ -19,8 +19,7 @@ from quadrag.results.items import FAILED, is_ruled, pick_headlines, read_items, 
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES, Run, Status, own_profile, record_of
-from quadrag.run import retrieve
-from quadrag.run.folder import RETRIEVED, VERDICTS, digest_each
+from quadrag.run.folder import RETRIEVED, VERDICTS, digest_each, read_retrieved
 from quadrag.scoring.served import match_gold, read_gold
 from quadrag.spec import RAG
 from quadrag.stats import NOT_APPLICABLE
@@ -104,7 +103,7 @@ class RunReader:
         self.questions = {question.key: question for question in there}
         self.passages: dict[Key, Sequence[Passage]] = {question.key: question.passages for question in there}
         if (folder / RETRIEVED).exists():
-            self.passages |= retrieve.read(folder / RETRIEVED, there)
+            self.passages |= read_retrieved(folder / RETRIEVED, there)
 
     @cached_property
     def metrics(self) -> list[str]:

@@ -6,9 +6,11 @@ the same metric. How one is made stands in `quadrag.judges`.
 """
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any, TypeAlias
 
 from quadrag.errors import QuadragError, parse_json
@@ -22,6 +24,10 @@ from .run import PROFILES, Cause, Run, Score, Status, record_of
 FIRST = 12  # verdicts of a judge: where none of these can be read, it is asked no further
 _LEAST = 2  # verdicts that can be the same
 _TO_CHECK, _OFTEN = 3, 0.5  # answers that words find right and a judge wrong, and their share: too many to be chance
+_SOME, _FAR = 10, 0.5  # verdicts, and how far their mean is from what words say: nobody can believe both
+# In what verdicts are not what words say: many are against answers that words find right, as an inverted judge's are,
+# or their mean is far from what words say on average.
+REFUSED, FAR = "refused", "far"
 
 Verdicts: TypeAlias = Sequence[float | str | None]  # of answers; None where nothing was said
 Said: TypeAlias = Mapping[str, Verdicts]  # by one metric, by score
@@ -45,7 +51,6 @@ def read_verdict(name: str, reading: float | str | None) -> float | str | None:
 
 
 def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
-    """Note what is odd of a judge's verdicts, metric by metric, on answers whose items are given."""
     notes, alike = [], []
     for each in said:
         heard = {name: [verdict for verdict in verdicts if verdict is not None] for name, verdicts in each.items()}
@@ -65,18 +70,28 @@ def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
 
 
 def _find_doubt(name: str, verdicts: Verdicts, lines: Lines) -> dict[str, Any] | None:
-    """Find many verdicts against answers that words find right, as an inverted judge's are."""
+    """Find verdicts against answers that words find right, or whose mean is far from what words say on average."""
     record = record_of(name)
+    heard = [(verdict, line) for verdict, line in zip(verdicts, lines, strict=True) if verdict is not None]
+    by_words = {words: [line.get(words, {}).get(PROFILES[0]) for _, line in heard] for words in record.words}
     wrong = record.range[0] or 0.0
-    right = []
-    for verdict, line in zip(verdicts, lines, strict=True):
-        by_words = [line.get(words, {}).get(PROFILES[0]) for words in record.words]
-        if verdict is not None and 1 in by_words:
-            right.append(verdict)
+    right = [verdict for (verdict, _), *own in zip(heard, *by_words.values(), strict=True) if 1 in own]
     refused = right.count(wrong)
-    if refused < max(_LEAST if refused == len(right) else _TO_CHECK, _OFTEN * len(right)):
+    if refused >= max(_LEAST if refused == len(right) else _TO_CHECK, _OFTEN * len(right)):
+        return {"doubt": REFUSED, "verdict": wrong, "n": refused, "of": len(right)}
+
+    numbers = [verdict for verdict, _ in heard if not isinstance(verdict, str)]
+    known = {words: values for words, own in by_words.items() if (values := [v for v in own if v is not None])}
+    if len(numbers) < _SOME or len({*numbers}) == 1 or not known:
         return None
-    return {"verdict": wrong, "n": refused, "of": len(right)}
+    gaps = {words: abs(fmean(numbers) - fmean(values)) for words, values in known.items()}
+    words = min(gaps, key=gaps.__getitem__)
+    # Other words than those asked for may mean the same, and a grade says more: a judge sees it.
+    if gaps[words] < _FAR or record_of(words).phrase or not {*known[words]} <= {0, 1}:
+        return None
+    ((verdict, n),) = Counter(numbers).most_common(1)
+    counts = {"n": n, "of": len(numbers), "right": known[words].count(1), "known": len(known[words])}
+    return {"doubt": FAR, "verdict": verdict, "words": words, **counts}
 
 
 FORM = "quadrag certificate 1"

@@ -17,7 +17,7 @@ from quadrag.provenance import Provenance
 from quadrag.spec import EXTRACTIVE, MOST_FAILED, NONE, RAG, UNKNOWN, WHOLE
 from quadrag.stats import NOT_APPLICABLE
 
-from .certificates import kept_certificates, mark_by_chance
+from .certificates import REFUSED, kept_certificates, mark_by_chance
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
 from .note import Note, NoteCode
 from .record import RunRecord
@@ -54,7 +54,6 @@ def settle_scores(scores: Sequence[Score], run: RunRecord, lines: Lines) -> list
 
 
 def _find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> AllFailures:
-    """Find the scores of which any item failed, under both profiles or under one: what a rule decides differs."""
     by_split: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in lines:
         by_split.setdefault((line["config"], line["split"]), []).append(line)
@@ -252,14 +251,15 @@ def _of_judge(note: Note, result: Run) -> Note:
     if note.code is NoteCode.JUDGE_CONSTANT:
         verdicts = [f"{show_key(*name.split('.', 1))} {_write(value)}" for name, value in params["verdicts"].items()]
         return Note(note.code, {"judge": params["judge"], "count": params["count"], "verdicts": verdicts, **marked})
-    record = record_of(params["score"])
-    words = record.words[0]
-    verdict = _write(params["verdict"])
-    grade = next((grade for grade, value in record.grades.items() if value == params["verdict"]), verdict)
-    kind = "refused_phrase" if record_of(words).phrase else "refused"
-    own = {"kind": kind, "score": show_key(*params["score"].split(".", 1)), "verdict": verdict, "grade": grade}
-    own |= {"words": show_key(*words.split(".", 1)), **{name: params[name] for name in ("judge", "n", "of")}}
-    return Note(note.code, {**own, **marked})
+    record, words = record_of(params["score"]), params.get("words", record_of(params["score"]).words[0])
+    grade = next((grade for grade, value in record.grades.items() if value == params["verdict"]), "")
+    kind = params["doubt"]
+    if kind == REFUSED:
+        kind = "refused_phrase" if record_of(words).phrase else "refused"
+    own = {"kind": kind, "score": show_key(*params["score"].split(".", 1)), "verdict": _write(params["verdict"])}
+    own |= {"grade": grade or _write(params["verdict"]), "words": show_key(*words.split(".", 1))}
+    counts = {name: params[name] for name in ("judge", "n", "of", "right", "known") if name in params}
+    return Note(note.code, {**own, **counts, **marked})
 
 
 def _write(verdict: float | str) -> str:

@@ -50,7 +50,7 @@ class Reason(StrEnum):
     JUDGE_CONSTANT = "judge_constant"  # it says the same of every answer
     SAME_ANSWERS = "same_answers"  # only their verdicts differ
     DIFFERENT_JUDGES = "different_judges"
-    JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are not what words say
+    JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are far from what words say
     JUDGE_BY_CHANCE = "judge_by_chance"  # it agrees with people no better
     NO_QUESTION = "no_question"  # is in both
     OTHER_QUESTIONS = "other_questions"  # some are in one run alone
@@ -74,8 +74,6 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a run differs by from the first one, by one score, on the questions that both have."""
-
     run: int  # its place among all runs
     place: Place
     headline: bool
@@ -262,7 +260,6 @@ def _describe(
 def _find_reason(
     two: RunPair, place: Place, scores: tuple[Score | None, Score | None]
 ) -> tuple[Reason | None, tuple[bool, bool]]:
-    """Find why a score has no difference, and which of the runs that is about; None where neither has it."""
     first, second = (row.status if row else Status.NOT_RUN for row in scores)
     there = first is not Status.NOT_RUN, second is not Status.NOT_RUN
     if Status.INVALID in (first, second):

@@ -45,8 +45,9 @@ class NoteCode(StrEnum):
     MORE = "more", Level.WARNING
     # All verdicts of a judge are the same: judge, count, verdicts (by score), keys (which rest on them)
     JUDGE_CONSTANT = "judge_constant", Level.WARNING
-    # Many verdicts are against answers that words find right: judge, score, verdict, n of so many (of),
-    # keys (which rest on them)
+    # Verdicts are not what words say: judge, score, doubt (``refused``, ``far``), keys (which rest on them); n of the
+    # answers have the verdict, with ``refused`` of those that words find right; with ``far`` right of known are so by
+    # words (the score that says it)
     JUDGE_DOUBTFUL = "judge_doubtful", Level.WARNING
     JUDGE_BY_CHANCE = "judge_by_chance", Level.WARNING
     EMPTY_ANSWERS = "empty_answers", Level.WARNING

@@ -10,13 +10,13 @@ from quadrag.benchmark import load
 from quadrag.chat.client import Completer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.policy import CallPolicy
-from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.results.record import name_judge
 from quadrag.scoring.drive import Embed
-from quadrag.spec import EXTRACTIVE, Chat, Function, RunSpec, Service
+from quadrag.spec import CHALLENGE, EXTRACTIVE, Chat, RunSpec, Service
 from quadrag.systems.extractive import Extractive
-from quadrag.systems.models import open_completer, open_system
+from quadrag.systems.function import Challenge
+from quadrag.systems.models import ChatModel, open_completer
 from quadrag.systems.service import RagService
 from quadrag.systems.system import System
 
@@ -34,7 +34,6 @@ class Models:
     dead_judge: Mapping[str, Any] | None = None
 
     def spent(self) -> dict[str, dict[str, Any]]:
-        """Return the counters of the models in use, by their role."""
         asked = {"llm": self.system.spent, "entity": self.entity_llm.spent if self.entity_llm else None}
         asked |= {name_judge(place): judge.spent for place, judge in enumerate(self.judges)}
         return {role: dict(spent) for role, spent in asked.items() if spent is not None}
@@ -53,7 +52,6 @@ class Models:
 
 
 def show_time(moment: float) -> str:
-    """Write a Unix time in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
 
 
@@ -61,75 +59,54 @@ def show_time(moment: float) -> str:
 def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None) -> Iterator[Models]:
     """Open the models that a spec names and the ledger of their replies, and close them.
 
-    Args:
-        spec: what answers and judges.
-        policy: how they are called.
-        system: what answers, where no spec can name it, as a function.
+    `system` is what answers, where no spec can name it, as a function.
     """
-    asks = asks_models(spec)
-    own = isinstance(spec.system, Function)
-    kept = ["fresh"] * policy.fresh + ["retry"] * bool(policy.retry)
-    if kept and not asks and not (own and set(policy.retry) <= {FAILED}):
-        raise QuadragError(f"--{kept[0]} is for models that are asked, and there is none; leave it out")
     embed: Any = None
     if spec.embed:
         from quadrag.retrieval.encoder import Encoder
 
         embed = Encoder(spec.embed, policy.trust)
         embed.check()
-    if system is None and isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE:
-        system = Extractive()
-    if not asks:
-        yield Models(policy, system or Extractive(), embed=embed)
-        return
     with ExitStack() as stack:
-        ledger = stack.enter_context(policy.open_ledger())
-        policy = replace(policy, ledger=ledger)
+        ledger = stack.enter_context(policy.open_ledger()) if asks_models(spec) else None
+        policy = replace(policy, ledger=ledger) if ledger else policy
         system = system or _open_system(spec, policy)
         stack.callback(system.close)
         judges = []
         for judge in spec.judges:
-            judges.append(_open_chat(judge, policy, judges=True))
+            judges.append(open_completer(judge, policy, judges=True))
             stack.callback(judges[-1].close)
             judges[-1].model  # noqa: B018  # a server's only one is asked for here
         entity = None
         if spec.entity_model is not None:
-            entity = _open_chat(spec.entity_model, policy)
+            entity = open_completer(spec.entity_model, policy)
             stack.callback(entity.close)
         yield Models(policy, system, judges, entity, embed, ledger)
 
 
 def asks_models(spec: RunSpec) -> bool:
-    """Whether a spec names a model or a service that is asked."""
     answers = spec.system.llm != EXTRACTIVE if isinstance(spec.system, Chat) else isinstance(spec.system, Service)
     return answers or bool(spec.judges) or spec.entity_model is not None
 
 
 def _open_system(spec: RunSpec, policy: CallPolicy) -> System:
-    if isinstance(spec.system, Service):
-        if policy.estimate is not None:
-            raise QuadragError(
-                "what a RAG service asks is not known before; what its judge will be asked is told by quadrag score "
-                "ANSWERS --judge ... --estimate"
-            )
-        return RagService(spec.system.rag, policy, name=spec.system.name)
-    assert isinstance(spec.system, Chat)
-    return open_system(spec.system.address, policy, spec.system.sampling.sent(), **_settings(spec.system))
-
-
-def _open_chat(chat: Chat, policy: CallPolicy, judges: bool = False) -> Completer:
-    if not chat.is_chat:
-        raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
-    shape = {"response_format": form} if (form := getattr(chat, "response_format", None)) else {}
-    return open_completer(chat.address, policy, {**chat.sampling.sent(), **shape}, judges=judges, **_settings(chat))
-
-
-def _settings(chat: Chat) -> dict[str, Any]:
-    return {"name": chat.name, "template": chat.template, "batch_size": chat.batch_size}
+    named = spec.system
+    is_challenge = isinstance(named, Chat) and named.llm.startswith(CHALLENGE)
+    if policy.estimate is not None and (is_challenge or isinstance(named, Service)):
+        raise QuadragError(
+            "what a RAG service or a challenge: model asks is not known before; what its judge will be asked is told "
+            "by quadrag score ANSWERS --judge ... --estimate"
+        )
+    if isinstance(named, Service):
+        return RagService(named.rag, policy, name=named.name)
+    if not isinstance(named, Chat) or named.llm == EXTRACTIVE:
+        return Extractive()
+    if is_challenge:
+        return Challenge(named.llm.removeprefix(CHALLENGE))
+    return ChatModel(open_completer(named, policy))
 
 
 def name_model(chat: Any, asked: Any) -> str:
-    """Return what a model is called: by the name that the user gives, else as what is asked calls itself."""
     return getattr(chat, "name", None) or str(getattr(asked, "model", None) or asked.name)
 
 
@@ -138,7 +115,7 @@ def name_judges(spec: RunSpec, models: Models) -> str | None:
     names = [name_model(chat, judge) for chat, judge in zip(spec.judges, models.judges, strict=True)]
     if len(names) < 2:
         return names[0] if names else None
-    asking = [metric for metric in load(spec.benchmark).metrics(spec.config, spec.conditions) if metric.judged]
+    asking = [metric for metric in load(spec.benchmark).metrics(spec) if metric.judged]
     if any(metric.panel for metric in asking):
         return f"mean({'+'.join(names)})"
     shares = {

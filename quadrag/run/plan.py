@@ -13,12 +13,25 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.benchmark import Benchmark, JudgePreset, OptionSpec, known, load
+from quadrag.benchmark import Benchmark, JudgePreset, OptionSpec, load
 from quadrag.data.builders import options_of
-from quadrag.errors import QuadragError, parse_yaml, pick, unknown_name
+from quadrag.errors import QuadragError, pick, read_yaml, unknown_name
 from quadrag.parts import SETTINGS, Trust, validate
 from quadrag.scoring.judging import verdict_format
-from quadrag.spec import CHALLENGE, EXTRACTIVE, RAG, UNKNOWN, Chat, Replica, RunSpec, is_address, merge, read_spec
+from quadrag.spec import (
+    CHALLENGE,
+    EXTRACTIVE,
+    RAG,
+    UNKNOWN,
+    Chat,
+    Replica,
+    RunSpec,
+    Service,
+    is_address,
+    merge,
+    names_chat,
+    read_spec,
+)
 
 Partial = Mapping[str, Any]
 ENTITY_SAMPLING = {"temperature": 0, "max_tokens": 512}  # of a list of entities
@@ -28,60 +41,45 @@ _TABLE = re.compile(r"\w+-table\d+")
 
 
 def plan_run(partial: Partial, trust: Trust | None = None, what: str = "the spec") -> RunSpec:
-    """Make the spec of one run.
-
-    Args:
-        partial: what is said of it.
-        trust: the models whose own code may run.
-        what: whose words they are, for errors.
-    """
+    """Make the spec of one run of what is said of it; `what` names whose words they are, for errors."""
     benchmark = load(name_benchmark(partial))
     if not partial.get("config"):
         known_configs = ", ".join(catalogue.configs(benchmark.name))
         raise QuadragError(f"no config; expected one of {known_configs}; --all of `quadrag run` takes all")
     catalogue.config(benchmark.name, str(partial["config"]))
-    system = partial.get("system") or {}
-    usual: dict[str, Any] = {"benchmark": benchmark.name}
-    if isinstance(system, Mapping):
-        llm = system.get("llm")
-        if is_chat(llm):
-            usual["system"] = {"sampling": {"temperature": benchmark.temperature}}
-        served = "rag" in system
-        said = {"retriever": partial.get("retriever") or RAG, **system}
-        if served and (own := [name for name in ("llm", "sampling", "retriever") if said.get(name, RAG) != RAG]):
-            raise QuadragError(f"a RAG service finds passages and answers by itself; leave out its {own[0]}")
-        implied = RAG if served else "own" if str(llm or "").startswith(CHALLENGE) else None
-        usual["retriever"] = implied or benchmark.default_retriever
-    if partial.get("entity_model"):
-        usual["entity_model"] = {"sampling": ENTITY_SAMPLING}
-    settings = partial.get("retrieval") or {}
-    spec = validate(RunSpec, {**merge(usual, partial), "benchmark": benchmark.name}, what)
-    if judged := [n for n in spec.options if benchmark.options.get(n, OptionSpec()).judged and not spec.judges]:
-        raise QuadragError(f"option {judged[0]} is for a judge, and there is none; leave it out")
+    said = {**merge(_find_defaults(benchmark, partial), partial), "benchmark": benchmark.name}
+    spec = validate(RunSpec, said, what)
+    if isinstance(spec.system, Service) and spec.retriever != RAG:
+        raise QuadragError("a RAG service finds passages by itself; leave out its retriever")
     alone = isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE
     if spec.prompts and alone and not spec.judges and spec.entity_model is None:
         raise QuadragError("--prompts are for a chat model, and there is none; leave them out")
     if spec.retriever not in (*benchmark.retrievers, RAG, UNKNOWN):
         raise unknown_name(f"retriever of {benchmark.name}", spec.retriever, benchmark.retrievers)
-    for setting in settings:
-        if setting not in spec.retrieves.settings:
-            flag = f"--{setting.replace('_', '-')}"
-            raise QuadragError(f"the retriever {spec.retriever} of {benchmark.name} does not use {flag}; leave it out")
+    settings = partial.get("retrieval") or {}
+    if idle := [setting for setting in settings if setting not in spec.retrieves.settings]:
+        flag = f"--{idle[0].replace('_', '-')}"
+        raise QuadragError(f"the retriever {spec.retriever} of {benchmark.name} does not use {flag}; leave it out")
     return spec.changed(retrieval=benchmark.retrieval.changed(**settings, trust=trust or Trust()))
 
 
-def name_system(spec: RunSpec, asked: str) -> str:
-    """Return what answers by the name that the user gives, else by its own."""
-    return getattr(spec.system, "name", None) or asked
-
-
-def is_chat(llm: Any) -> bool:
-    """Whether what a spec names as ``llm`` is told how to sample, as chat models are."""
-    return isinstance(llm, str) and bool(llm) and llm != "extractive" and not llm.startswith(CHALLENGE)
+def _find_defaults(benchmark: Benchmark, partial: Partial) -> dict[str, Any]:
+    defaults: dict[str, Any] = {"retriever": benchmark.default_retriever}
+    if partial.get("entity_model"):
+        defaults["entity_model"] = {"sampling": ENTITY_SAMPLING}
+    system = partial.get("system")
+    system = system if isinstance(system, Mapping) else {}
+    llm = system.get("llm")
+    if "rag" in system:
+        defaults["retriever"] = RAG
+    elif names_chat(llm):
+        defaults["system"] = {"sampling": {"temperature": benchmark.temperature}}
+    elif str(llm or "").startswith(CHALLENGE):
+        defaults["retriever"] = "own"
+    return defaults
 
 
 def name_benchmark(partial: Partial) -> str:
-    """Return the benchmark of a partial spec, as the catalogue has it."""
     if not partial.get("benchmark"):
         raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
     return catalogue.benchmark_name(str(partial["benchmark"]))
@@ -90,33 +88,24 @@ def name_benchmark(partial: Partial) -> str:
 def plan_judges(
     benchmark: str, named: Sequence[str], form: str | None, longest: int | None, names: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """Return what `RunSpec.judges` says of judges: specs, or presets as ``NAME=http://...``.
+    """Return what `RunSpec.judges` says of judges, each named by a spec, or a preset as ``NAME=http://...``.
 
-    Args:
-        benchmark: whose verdicts they give.
-        named: the judges, in their order.
-        form: ``text``, ``json`` or ``schema``; ``text`` when None.
-        longest: tokens of a verdict; 1024 when None.
-        names: what they are called wherever they are served, in their order.
+    Verdicts of `benchmark` have a `form`, ``text``, ``json`` or ``schema``, and at most `longest` tokens, 1024 when
+    None. The judges' `names` are what they are called wherever they are served.
     """
-    if not named and (form or longest):
-        option = "judge-format" if form else "judge-max-tokens"
-        raise QuadragError(f"--{option} is for a judge, and there is none; leave it out")
     judges = []
     for place, text in enumerate(named):
         llm, parameters = _read_judge(text, place)
-        limits = {} if longest is None else {"max_tokens": longest}
-        sampling = {**VERDICT_SAMPLING, **limits, **{k: v for k, v in parameters.items() if k != "response_format"}}
-        shape = {**{k: v for k, v in parameters.items() if k == "response_format"}}
-        shape |= verdict_format(load(benchmark), form or "text", place)
-        judge = {"llm": llm, "sampling": sampling, **shape}
-        judges.append(judge | ({"name": names[place]} if place < len(names) else {}))
+        fields = {name: parameters.pop(name) for name in ("response_format",) if name in parameters}
+        sampling = {**VERDICT_SAMPLING, **({} if longest is None else {"max_tokens": longest}), **parameters}
+        fields |= verdict_format(load(benchmark), form or "text", place)
+        fields |= {"name": names[place]} if place < len(names) else {}
+        judges.append({"llm": llm, "sampling": sampling, **fields})
     return judges
 
 
 def judge_presets() -> dict[str, JudgePreset]:
-    """Return the judges of all papers, by name."""
-    return {name: preset for benchmark in known() for name, preset in load(benchmark).judges.items()}
+    return {name: preset for benchmark in catalogue.benchmarks() for name, preset in load(benchmark).judges.items()}
 
 
 def _read_judge(text: str, place: int) -> tuple[str, dict[str, Any]]:
@@ -195,7 +184,7 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
     if model and not llm:
         raise QuadragError(f"the recipe {name} asks {model}; say where with --llm http://HOST:PORT/v1")
     if not is_address(llm):  # what a recipe says of a server's model is of no other
-        kept = ("llm", "sampling") if is_chat(llm) else ("llm",)
+        kept = ("llm", "sampling") if names_chat(llm) else ("llm",)
         said["system"] = {key: value for key, value in said.get("system", {}).items() if key in kept}
     if is_address(entity.get("llm")) and "entity_model" in recipe:
         said["entity_model"] = recipe["entity_model"]
@@ -210,9 +199,8 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
 
 
 def _compare(name: str, recipe: Partial, spec: RunSpec, own: RunSpec) -> Replica:
-    """Say which printed row a recipe is of, and what a spec says otherwise than the recipe alone does."""
     published, known_here = recipe.get("published", {}), load(spec.benchmark).options
-    files = {option for option, value in known_here.items() if value.check or value.judged}
+    files = {option for option, value in known_here.items() if value.check}
     defaults = {option: value.default for option, value in known_here.items()}
     defaults |= options_of(catalogue.config(spec.benchmark, spec.config))
     here, there = ({**defaults, **_list_fixed(each)} for each in (spec, own))
@@ -246,9 +234,9 @@ def _list_fixed(spec: RunSpec) -> dict[str, Any]:
 def recipes() -> Mapping[str, dict[str, Any]]:
     """Read all recipes, by name: ``TABLE-ROW`` of a benchmark's `recipes.yaml`, over what ``all`` of its table says."""
     found: dict[str, dict[str, Any]] = {}
-    for benchmark in known():
+    for benchmark in catalogue.benchmarks():
         path = catalogue.plugin_folder(benchmark) / "recipes.yaml"
-        for table, rows in (parse_yaml(path.read_bytes(), path, "tables of recipes") if path.is_file() else {}).items():
+        for table, rows in (read_yaml(path, "tables of recipes") if path.is_file() else {}).items():
             shared = {"benchmark": benchmark, **rows.pop("all", {})}
             found |= {f"{table}-{row}": merge(shared, said) for row, said in rows.items()}
     return dict(sorted(found.items()))
@@ -282,7 +270,6 @@ def plan_table(recipes: Sequence[str], partial: Partial, trust: Trust | None = N
 
 
 def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
-    """Read a recipe by its name, or from the user's file, and check its form."""
     if Path(name).suffix in (".yaml", ".yml"):
         recipe, name = read_spec(name), Path(name).stem
     else:

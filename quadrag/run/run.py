@@ -1,4 +1,4 @@
-"""One run: load, retrieve, answer, drive the scorers, summarise, check. `run` is the whole of it, in that order.
+"""One run: load, retrieve, answer, score, summarise, check. `run` is the whole of it, in that order.
 
 Each stage is a file of the run folder, and one whose file stands is not done again, so a run that stopped goes on where
 it was; replies already paid for come from the ledger. Answers of a file, a function or a service enter at `answer`.
@@ -6,6 +6,7 @@ What a table looks like is not decided here.
 """
 
 import json
+import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
@@ -21,22 +22,21 @@ from quadrag.benchmark import Benchmark, Finder, identify_options, load
 from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import FAILED
 from quadrag.data.authors import know_files
-from quadrag.errors import NotReady
+from quadrag.errors import NotReady, QuadragError, Unreadable, parse_json
 from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
 from quadrag.printing import Progress
 from quadrag.provenance import Share, Source, join
-from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
+from quadrag.records import Answer, Key, Passage, Question, digest, dumps, jsonl_text
 from quadrag.results.check import settle_scores
 from quadrag.results.items import find_short
 from quadrag.results.record import RunRecord
-from quadrag.results.run import Asked, Run
-from quadrag.scoring.drive import DeadJudge, score_text
-from quadrag.scoring.judging import Scored, check_models, count_verdicts, score_answers
-from quadrag.scoring.served import score_service
+from quadrag.results.run import Asked, Run, Score
+from quadrag.scoring.drive import DeadJudge, ScoringInputs
+from quadrag.scoring.judging import Scored, check_judges, count_verdicts, score_answers
+from quadrag.scoring.served import read_served
 from quadrag.spec import CallPolicy, RunSpec
 from quadrag.systems.system import Assignment, Generated
 
-from . import retrieve as passages_of
 from .folder import (
     ANSWERING,
     ANSWERS,
@@ -48,23 +48,26 @@ from .folder import (
     VERDICTS,
     RunFolder,
     describe_each,
-    digest,
     digest_questions,
     find_fresh,
     lock_folder,
+    questions_text,
+    read_passages_row,
     read_result,
-    text_of,
+    read_retrieved,
+    retrieved_text,
 )
 from .models import Models, name_judges, name_model, show_time
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
 
+Passages = Mapping[Key, Sequence[Passage]]
+
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Assignment):
     """What a run is about: its questions, whose they are, and what finds their passages."""
 
-    work: Assignment
     questions: Sequence[Question]
     total: int  # of how many
     source: Source
@@ -72,8 +75,7 @@ class Loaded:
     finder: Finder | None
 
     @property
-    def where(self) -> str:
-        """Where the questions come from, and the corpus where it is from elsewhere."""
+    def source_text(self) -> str:
         corpus = self.corpus.source.text if self.corpus else self.source.text
         return self.source.text + f"; corpus: {corpus}" * (corpus != self.source.text)
 
@@ -81,60 +83,50 @@ class Loaded:
 def run(
     spec: RunSpec, policy: CallPolicy, models: Models, out: Path | None, alone: bool = True, since: float | None = None
 ) -> Run:
-    """Do a run, or go on with what its folder holds.
+    """Do a run, or go on with what its folder `out` holds; without one nothing is written.
 
-    Args:
-        spec: what is measured, with what.
-        policy: how models are called.
-        models: those of the spec, opened.
-        out: the folder; None: nothing is written.
-        alone: whether it is not one of several runs, of which another one may ask the judges.
-        since: of a fresh run among several, the Unix time from which replies count.
+    `alone` tells that it is not one of several runs, of which another one may ask the judges; `since` is of a fresh run
+    among several the Unix time from which replies count.
     """
+    with ExitStack() as stack:
+        loaded = load_run(spec, models, alone, stack)
+        folder = open_folder(out, loaded, models, stack)
+        renew(folder, models, policy, since)
+        if folder.finished:
+            return show_again(folder, policy)
+
+        started, spent = time.time(), models.spent()
+        asked = begin(folder, loaded, policy)
+        passages = retrieve(folder, loaded, models)
+        generated = answer(folder, loaded, models, passages)
+        scored = score(folder, loaded, models, generated, passages)
+        summarise(folder, models, generated, scored)
+        folder.record.started, folder.record.seconds = show_time(started), round(time.time() - started, 3)
+        folder.record.host, folder.record.usage = platform.node(), models.spent_since(spent)
+        scores = check(folder, scored)
+    texts = {(each.key, each.sample): each.answer for each in generated.answers}
+    return Run(folder.record, scores, scored.items, asked=asked, folder=folder.path, texts=texts)
+
+
+def load_run(spec: RunSpec, models: Models, alone: bool, stack: ExitStack) -> Loaded:
     system = models.system
     work = system.take(load(spec.benchmark), spec)
+    spec, benchmark = work.task, work.benchmark
     if alone:
-        check_models(models, [(work.benchmark, work.task)])
-    with ExitStack() as stack:
-        finder = None if system.has_answers else open_finder(work.benchmark, work.task, models)
-        if finder is not None:
-            stack.callback(finder.close)
-        loaded = load_run(work, models, finder)
-        record = describe(loaded, models)
-        stack.enter_context(lock_folder(out) if out else nullcontext())
-        folder = RunFolder(out, record, whole=system.has_answers)
-        folder.refuse_altered()
-        renew(folder, models, policy, since)
-        return show_again(folder, policy) if folder.finished else _work(loaded, folder, models, policy)
-
-
-def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy) -> Run:
-    """Do the stages that are not done."""
-    started, before, again = time.time(), models.spent(), folder.was_finished
-    asked = begin(folder, loaded, policy)
-    system, stopped = models.system, None
-    passages: Mapping[Key, Sequence[Passage]] = {}
-    if not (system.finds_passages or system.has_answers):
-        passages = retrieve(folder, loaded, models)
-    try:
-        generated = answer(folder, loaded, models, passages)
-    except BudgetReached as stop:
-        (generated,), stopped = stop.results, stop.params
-    if system.finds_passages:
-        passages = passages_of.read(folder.place(RETRIEVED), loaded.questions, folder.read(RETRIEVED))
-    answers = generated.asked if stopped else generated.answers
-    scored = score(folder, loaded, models, answers, passages, stopped)
-    if scored.dead and again and not models.dead_judge:
-        raise DeadJudge(scored.stopped or {})
-    summarise(folder, models, generated, answers, scored)
-    record = folder.record
-    record.started, record.seconds = show_time(started), round(time.time() - started, 3)
-    record.host, record.usage = platform.node(), models.spent_since(before)
-    marked = settle_scores(scored.scores, record, scored.items)
-    if not (record.stopped and again):
-        folder.commit()
-    texts = {(each.key, each.sample): each.answer for each in generated.answers}
-    return Run(record, marked, scored.items, asked=asked, folder=folder.path, texts=texts)
+        check_judges([(benchmark, spec)], len(models.judges))
+    finder = None if system.has_answers else open_finder(benchmark, spec, models)
+    if finder is not None:
+        stack.callback(finder.close)
+    questions: Sequence[Question]
+    questions, source = load_questions(spec.changed(limit=None), benchmark)
+    total = len(questions)
+    if spec.limit:
+        questions = cut_splits(questions, spec.limit)
+    questions, total = system.choose(questions, source) or (questions, total)
+    corpus = None if system.has_answers else open_corpus(spec, benchmark)
+    if corpus is not None:
+        corpus = corpus._replace(source=know_files(corpus.source, source.other))
+    return Loaded(benchmark, spec, work.prompts, questions, total, source, corpus, finder)
 
 
 def open_finder(benchmark: Benchmark, spec: RunSpec, models: Models) -> Finder | None:
@@ -151,25 +143,18 @@ def open_finder(benchmark: Benchmark, spec: RunSpec, models: Models) -> Finder |
     return benchmark.finder(spec)
 
 
-def load_run(work: Assignment, models: Models, finder: Finder | None) -> Loaded:
-    """Load the questions, and open the corpus in which their passages are found."""
-    spec = work.task
-    questions: Sequence[Question]
-    questions, source = load_questions(spec.changed(limit=None), work.benchmark)
-    total = len(questions)
-    if spec.limit:
-        questions = cut_splits(questions, spec.limit)
-    questions, total = models.system.choose(questions, source) or (questions, total)
-    corpus = None if models.system.has_answers else open_corpus(spec, work.benchmark)
-    if corpus is not None:
-        corpus = corpus._replace(source=know_files(corpus.source, source.other))
-    return Loaded(work, questions, total, source, corpus, finder)
+def open_folder(out: Path | None, loaded: Loaded, models: Models, stack: ExitStack) -> RunFolder:
+    """Open the folder of a run, which nobody else writes meanwhile, and whose files are as a run of just this left."""
+    record = describe(loaded, models)
+    stack.enter_context(lock_folder(out) if out else nullcontext())
+    folder = RunFolder(out, record, takes_nothing_over=models.system.has_answers)
+    folder.refuse_altered()
+    return folder
 
 
 def describe(loaded: Loaded, models: Models) -> RunRecord:
     """Begin the record of a run: its spec, and digests of all that the spec names and that decides its files."""
-    work, questions = loaded.work, loaded.questions
-    spec, benchmark = work.task, work.benchmark
+    spec, benchmark, questions = loaded.task, loaded.benchmark, loaded.questions
     entity = models.entity_llm if benchmark.asks_entities(spec) else None
     searched: dict[str, Any] = dict(loaded.finder.inputs) if loaded.finder else {}
     if loaded.corpus:
@@ -177,9 +162,9 @@ def describe(loaded: Loaded, models: Models) -> RunRecord:
 
         searched["retrieval"] = {**spec.settings(), "corpus": loaded.corpus.fingerprint[:16]}
         searched["search"] = describe_search(spec.retrieves, spec.retrieval)
-    metrics = benchmark.metrics(spec.config, spec.conditions)
+    metrics = benchmark.metrics(spec)
     # What is wrong with a metric's arguments is said before a call is made.
-    keywords = {metric.module: benchmark.keywords(metric, questions, spec.conditions) for metric in metrics}
+    keywords = {metric.module: benchmark.keywords(metric, questions, spec) for metric in metrics}
     digests = {
         "quadrag": __version__,
         "splits": list(dict.fromkeys(question.split for question in questions)),
@@ -187,36 +172,34 @@ def describe(loaded: Loaded, models: Models) -> RunRecord:
         "options": identify_options(benchmark.options, spec.options),
         "system": _identify(spec.system, models.system),
         **({"entity": _identify(spec.entity_model, entity)} if entity else {}),
-        "prompts": digest(work.prompts) if work.prompts else None,
+        "prompts": digest(loaded.prompts) if loaded.prompts else None,
         "questions": digest_questions(questions),
         "seeds": {"bootstrap": stats.SEED},
     }
     judging: dict[str, Any] = {}
     if models.judges:
-        judged = {metric.module for metric in metrics if metric.judged}
-        named = {module: _name_tokenizers(given) for module, given in keywords.items() if module in judged}
-        own = [given["prompt"] for given in named.values() if "prompt" in given]
+        judged = {
+            # Of a tokenizer the name; its content is among the options.
+            metric.module: {name: getattr(v, "name_or_path", v) for name, v in keywords[metric.module].items()}
+            for metric in metrics
+            if metric.judged
+        }
+        own_prompts = [given["prompt"] for given in judged.values() if "prompt" in given]
         judging["judges"] = [_identify(*pair) for pair in zip(spec.judges, models.judges, strict=True)]
-        judging["given"] = digest(named)
-        judging |= {"prompt": digest(own)} if own else {}
+        judging["given"] = digest(judged)
+        judging |= {"prompt": digest(own_prompts)} if own_prompts else {}
     if models.embed:
         judging["embed"] = getattr(models.embed, "describe", lambda: getattr(models.embed, "model", None))()
     # As `run.json` gives them back, so that the two can be compared.
-    plain = json.loads(dumps({"digests": digests, "judging": judging}))
-    record = RunRecord(spec, **plain, judge=name_judges(spec, models), source=loaded.where)
+    as_stored = json.loads(dumps({"digests": digests, "judging": judging}))
+    record = RunRecord(spec, **as_stored, judge=name_judges(spec, models), source=loaded.source_text)
     models.system.note(record)
     return record
 
 
 def _identify(named: Any, asked: Any) -> dict[str, Any]:
-    """Say what identifies a model: by the name that the user gives, else by its own and where it is asked."""
     service = getattr(named, "name", None) or getattr(asked, "service", None)
     return {"model": name_model(named, asked), "service": service, "parameters": dict(asked.parameters)}
-
-
-def _name_tokenizers(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Name a tokenizer among keywords; its content is among the options."""
-    return {name: getattr(value, "name_or_path", value) for name, value in keywords.items()}
 
 
 def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | None) -> None:
@@ -253,89 +236,136 @@ def show_again(folder: RunFolder, policy: CallPolicy) -> Run:
 
 
 def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, Asked]:
-    """Note that the run is at work, and keep what is known of its questions."""
     record, source = folder.record, loaded.source
     record.state, record.stopped = "running", None
     record.command, record.versions = list(policy.command), dict(_versions())
-    record.source, record.held = loaded.where, [*source.held]
+    record.source, record.held = loaded.source_text, [*source.held]
     record.provenance = join([source.provenance, *([loaded.corpus.source.provenance] if loaded.corpus else [])])
     record.coverage = Share(len(loaded.questions), loaded.total) if len(loaded.questions) < loaded.total else None
     record.max_failed, record.profile = policy.max_failed, policy.profile
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
-    asked = describe_each(loaded.work.benchmark, loaded.questions, loaded.work.task.conditions)
-    folder.write(QUESTIONS, text_of(asked))
+    asked = describe_each(loaded.benchmark, loaded.questions, loaded.task)
+    folder.write(QUESTIONS, questions_text(asked))
     return asked
 
 
-def retrieve(folder: RunFolder, loaded: Loaded, models: Models) -> Mapping[Key, Sequence[Passage]]:
-    """Find the passages of every question."""
+def retrieve(folder: RunFolder, loaded: Loaded, models: Models) -> Passages:
+    if models.system.finds_passages or models.system.has_answers:
+        return {}
     if not folder.stands(RETRIEVED):
+        facts: Mapping[str, Any] = {}
         if loaded.finder is not None:
-            llm, partial = models.entity_llm or models.system.completer, folder.place(PARTIAL)
-            passages = passages_of.find_context(loaded.questions, loaded.finder, llm, loaded.work.prompts, partial)
-            facts = loaded.finder.found
+            passages, facts = _find(loaded, models, folder.place(PARTIAL)), loaded.finder.found
+        elif loaded.corpus is not None:
+            passages, facts = _search(loaded.questions, loaded.task, loaded.corpus, models)
         else:
-            estimate = models.policy.estimate
-            passages, facts = passages_of.retrieve(loaded.questions, loaded.work.task, loaded.corpus, estimate)
+            shown = loaded.task.retriever == load(loaded.task.benchmark).default_context
+            passages = {question.key: question.passages if shown else () for question in loaded.questions}
         folder.record.found = dict(facts)
-        folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, passages)))
+        folder.write(RETRIEVED, retrieved_text(loaded.questions, passages))
         folder.place(PARTIAL).unlink(missing_ok=True)
-    return passages_of.read(folder.place(RETRIEVED), loaded.questions, folder.read(RETRIEVED))
+    return read_retrieved(folder.place(RETRIEVED), loaded.questions, folder.read(RETRIEVED))
 
 
-def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
-    """Have the system answer the questions; one that finds its passages itself makes two files.
+def _find(loaded: Loaded, models: Models, partial: Path) -> dict[Key, tuple[Passage, ...]]:
+    """Return the passages that a benchmark's own finder finds, maybe for seconds a question.
 
-    Raises:
-        BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
+    They are written to `partial` one by one, so that a run that was cut short goes on from there.
     """
-    system, record, spec = models.system, folder.record, loaded.work.task
+    assert loaded.finder is not None
+    llm, passages = models.entity_llm or models.system.completer, _read_partial(partial)
+    with Progress("searching", len(loaded.questions)) as progress, partial.open("a", encoding="utf-8") as lines:
+        for question, found in loaded.finder.find(loaded.questions, llm, loaded.prompts, frozenset(passages)):
+            passages[question.key] = found
+            lines.write(retrieved_text([question], passages))
+            lines.flush()
+            progress.update(len(passages), len(loaded.questions))
+    return passages
+
+
+def _read_partial(partial: Path) -> dict[Key, tuple[Passage, ...]]:
+    """Read what a run found before it was cut short, and cut the file off at the first line that is not whole."""
+    passages: dict[Key, tuple[Passage, ...]] = {}
+    kept = 0
+    for line in partial.read_bytes().splitlines(keepends=True) if partial.is_file() else ():
+        try:
+            key, found = read_passages_row(parse_json(line, partial))
+        except (QuadragError, KeyError, TypeError, Unreadable):
+            break
+        if not line.endswith(b"\n"):
+            break
+        passages[key] = found
+        kept += len(line)
+    if partial.is_file():
+        os.truncate(partial, kept)
+    return passages
+
+
+def _search(
+    questions: Sequence[Question], spec: RunSpec, corpus: Corpus, models: Models
+) -> tuple[dict[Key, tuple[Passage, ...]], Mapping[str, Any]]:
+    """Search a corpus; for an estimate no large one is indexed. Also return what is to be told of the search."""
+    from quadrag.retrieval.search import Search, find_or_stand_in
+
+    queries, facts = list(dict.fromkeys(question.query for question in questions)), {}
+    if models.policy.estimate is not None:
+        hits = find_or_stand_in(corpus, spec.retrieves, spec.retrieval, queries, models.policy.estimate.notes)
+    else:
+        search = Search(corpus, spec.retrieves, spec.retrieval)
+        hits, facts = search.find(queries), search.found
+    by_query = dict(zip(queries, hits, strict=True))
+    return {question.key: tuple(by_query[question.query]) for question in questions}, facts
+
+
+def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Passages) -> Generated:
+    """Have the system answer the questions; one that finds its passages itself makes two files."""
+    system, record, spec = models.system, folder.record, loaded.task
     if all(map(folder.stands, (RETRIEVED, ANSWERS) if system.finds_passages else (ANSWERS,))):
         return Generated([Answer(**row) for _, row in folder.read(ANSWERS)])
     system.keep(folder.place(ANSWERING))
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples) as progress:
         try:
-            generated = system.answer(loaded.work, loaded.questions, passages, progress.update)
+            generated = system.answer(loaded, loaded.questions, passages, progress.update)
         except BudgetReached as stop:
-            record.failures, record.latency_seconds = stop.results[0].failures, stop.results[0].latency
-            raise
+            (generated,) = stop.results
+            generated.stopped = stop.params
     record.failures, record.latency_seconds = generated.failures, generated.latency
+    if generated.stopped:
+        return generated
     if system.finds_passages:
-        folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, generated.passages)))
+        folder.write(RETRIEVED, retrieved_text(loaded.questions, generated.passages))
     folder.write(ANSWERS, jsonl_text(asdict(each) for each in generated.answers))
     if not generated.failures:  # else what stands is there for the run that asks for them again
         folder.place(ANSWERING).unlink(missing_ok=True)
     return generated
 
 
-def score(
-    folder: RunFolder,
-    loaded: Loaded,
-    models: Models,
-    answers: Sequence[Answer],
-    passages: Mapping[Key, Sequence[Passage]],
-    stopped: Mapping[str, Any] | None,
-) -> Scored:
+def score(folder: RunFolder, loaded: Loaded, models: Models, generated: Generated, passages: Passages | None) -> Scored:
     """Drive the scorers over the answers; of a run that stopped, over those there are, by what needs no judge."""
-    spec, system = loaded.work.task, models.system
-    if not system.finds_passages:
-        shown = None if system.has_answers else passages
-        return score_answers(models, loaded.work.benchmark, loaded.questions, answers, spec, stopped, shown)
-    scored, evidence = score_service(models, load(spec.benchmark), loaded.questions, answers, spec, passages)
-    folder.record.service = asdict(evidence)
+    system, benchmark, questions = models.system, loaded.benchmark, loaded.questions
+    if system.finds_passages:
+        found = read_retrieved(folder.place(RETRIEVED), questions, folder.read(RETRIEVED))
+        inner = load(loaded.task.benchmark)
+        benchmark, passages, evidence = read_served(inner, loaded.task, questions, generated.asked, found)
+        folder.record.service = asdict(evidence)
+    elif system.has_answers:
+        passages = None
+    by_key = {question.key: question for question in questions}
+    inputs = ScoringInputs(benchmark, by_key, loaded.task, models.judges, models.embed, passages)
+    scored = score_answers(models, inputs, generated.asked, generated.stopped)
+    if scored.dead and folder.was_finished and not models.dead_judge:
+        raise DeadJudge(scored.stopped or {})
     return scored
 
 
-def summarise(
-    folder: RunFolder, models: Models, generated: Generated, answers: Sequence[Answer], scored: Scored
-) -> None:
-    """Write items and scores, and note what the run came to."""
-    record, stopped = folder.record, scored.stopped
-    scored.tell(record)
+def summarise(folder: RunFolder, models: Models, generated: Generated, scored: Scored) -> None:
+    record, stopped, answers = folder.record, scored.stopped, generated.asked
+    scored.enter_in(record)
     if models.judges:
         folder.write(VERDICTS, jsonl_text(scored.verdicts))
     folder.write(ITEMS, jsonl_text(scored.items))
-    folder.write(SCORES, score_text(scored.scores))
+    rows = ",\n".join(dumps(score.as_row()) for score in scored.scores)
+    folder.write(SCORES, f"[\n{rows}\n]\n")
     record.short = find_short(answers) if models.system.asks_models or record.log else {}
     record.failed_verdicts = 0 if stopped else count_verdicts(answers, scored.items, "api_error")
     record.unreadable = 0 if stopped else count_verdicts(answers, scored.items, "unparsable")
@@ -345,6 +375,14 @@ def summarise(
         params = {} if record.dead_judge else {"done": len(answers), "total": len(generated.answers)}
         code = "judge_dead" if record.dead_judge else "budget"
         record.state, record.stopped = "stopped", {"code": code, "params": {**stopped, **params}}
+
+
+def check(folder: RunFolder, scored: Scored) -> list[Score]:
+    """Settle which scores are valid, and put the run in its place; a finished one stays where another was stopped."""
+    scores = settle_scores(scored.scores, folder.record, scored.items)
+    if not (folder.record.stopped and folder.was_finished):
+        folder.commit()
+    return scores
 
 
 @cache

@@ -11,7 +11,7 @@ from quadrag.data.files import find_lacking
 from quadrag.errors import NotReady, QuadragError
 from quadrag.loading import script_options
 from quadrag.results.run import Run
-from quadrag.scoring.judging import check_models
+from quadrag.scoring.judging import check_judges
 from quadrag.spec import RAG, CallPolicy, RunSpec
 
 from .folder import find_fresh, run_folders
@@ -29,7 +29,6 @@ class Sweep:
 
     @property
     def results(self) -> list[Run]:
-        """The results alone."""
         return [result for _, result in self.runs]
 
 
@@ -68,7 +67,7 @@ def run_all(
         NotReady: none can be done.
     """
     benchmark = load(specs[0].benchmark)
-    check_models(models, [(benchmark, spec) for spec in specs])
+    check_judges([(benchmark, spec) for spec in specs], len(models.judges))
     sweep, places = Sweep(), {}
     for spec in specs:
         script_options(spec, benchmark)

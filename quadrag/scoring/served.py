@@ -7,12 +7,9 @@ so, but an id has the form of a gold document's, as 64 hexadecimal digits, or pa
 found. Of ids of another form that cannot be told, nor where most texts are too short: nothing is ranked.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from quadrag.benchmark import NOT_GIVEN, Benchmark
 from quadrag.errors import one_line
@@ -21,11 +18,6 @@ from quadrag.passages import UNNAMED
 from quadrag.records import Answer, Key, Passage, Question, document_id
 from quadrag.spec import RunSpec
 from quadrag.systems.own import as_served
-
-from .judging import Scored, score_answers
-
-if TYPE_CHECKING:
-    from quadrag.run.models import Models
 
 LEAST = 32  # characters, blanks aside, from which a part of a text is taken for a part of it and no chance
 _LONGEST = 16  # characters of an id that is shown
@@ -48,80 +40,74 @@ class Evidence:
     gold: int = 0  # passages that are gold documents of their questions, where texts are the way
 
 
-def score_service(
-    models: Models,
+def read_served(
     inner: Benchmark,
+    spec: RunSpec,
     questions: Sequence[Question],
     answers: Sequence[Answer],
-    task: RunSpec,
     passages: Mapping[Key, Sequence[Passage]],
-) -> tuple[Scored, Evidence]:
-    """Score a system's answers and rankings; return what `score_answers` does, and what the system gave."""
-    evidence, known = find_documents(inner, task, questions, passages)
+) -> tuple[Benchmark, dict[Key, list[Passage]], Evidence]:
+    """Return a benchmark as it measures a system's answers and passages, those that are ranked, and what was given."""
+    evidence, ids = find_documents(inner, spec, questions, passages)
     bare = sum(answer.answer is not None and not passages[answer.key] for answer in answers)
     ranked = {
         # The user's own passages stand whatever became of the call; where it failed without any, nothing was ranked.
-        answer.key: [one._replace(id=name) for one, name in zip(passages[answer.key], known[answer.key], strict=True)]
+        answer.key: [
+            passage._replace(id=ident) for passage, ident in zip(passages[answer.key], ids[answer.key], strict=True)
+        ]
         for answer in answers
         if answer.answer is not None or passages[answer.key]
     }
-    served = as_served(inner, evidence.texts, evidence.why)
-    scored = score_answers(models, served, questions, answers, task, None, ranked)
-    return scored, replace(evidence, bare=bare)
+    return as_served(inner, evidence.texts, evidence.why), ranked, replace(evidence, bare=bare)
 
 
 def find_documents(
-    inner: Benchmark, task: RunSpec, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
+    inner: Benchmark, spec: RunSpec, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
 ) -> tuple[Evidence, dict[Key, list[str]]]:
-    """Find the gold documents among a system's passages.
-
-    Returns:
-        What the system gave, and per question the ids of its passages in their order, the gold documents' among them.
-    """
-    own = {key: [document_id(passage) for passage in row] for key, row in passages.items()}
-    every = [document for row in own.values() for document in row]
-    texts = [squeeze(passage.text) for row in passages.values() for passage in row]
-    evidence = Evidence(len(every), sum(map(bool, passages.values())), any(texts))
+    """Return what a system gave, and per question the ids of its passages in order, the gold documents' among them."""
+    ids = {key: [document_id(passage) for passage in row] for key, row in passages.items()}
+    documents = [document for row in ids.values() for document in row]
+    texts = [_squeeze(passage.text) for row in passages.values() for passage in row]
+    evidence = Evidence(len(documents), sum(map(bool, passages.values())), any(texts))
     gold = {document for question in questions for document in question.relevant}
     if inner.corpus is None:
-        return evidence, own
+        return evidence, ids
     if not gold:
-        return replace(evidence, why="no question here has a gold document"), own
-    if not every:
-        return replace(evidence, why=NOT_GIVEN), own
-    if not gold.isdisjoint(every):
-        return replace(evidence, by="id"), own
-    matched = match_gold(inner, task, questions, passages)
-    names = {key: [name or own[key][at] for at, name in enumerate(row)] for key, row in matched.items()}
+        return replace(evidence, why="no question here has a gold document"), ids
+    if not documents:
+        return replace(evidence, why=NOT_GIVEN), ids
+    if not gold.isdisjoint(documents):
+        return replace(evidence, by="id"), ids
+    matched = match_gold(inner, spec, questions, passages)
+    names = {key: [name or ids[key][at] for at, name in enumerate(row)] for key, row in matched.items()}
     hits = [name is not None for row in matched.values() for name in row]
     forms = {_HEX.sub("0", document) for document in gold}
-    if not any(hits) and any(_HEX.sub("0", document) in forms for document in every):
-        return replace(evidence, by="form"), own
+    if not any(hits) and any(_HEX.sub("0", document) in forms for document in documents):
+        return replace(evidence, by="form"), ids
     others = [text for text, hit in zip(texts, hits, strict=True) if not hit]
     short = sum(0 < len(text) < LEAST for text in others)
-    if any(texts) and short > _MOST * len(every):
-        few = f"{short} of {len(every)} are under {LEAST} characters"
-        return replace(evidence, why=f"most passages are too short to be known; {few}"), own
-    named = [ident for ident in every if not ident.startswith(UNNAMED)]
+    if any(texts) and short > _MOST * len(documents):
+        few = f"{short} of {len(documents)} are under {LEAST} characters"
+        return replace(evidence, why=f"most passages are too short to be known; {few}"), ids
+    named = [ident for ident in documents if not ident.startswith(UNNAMED)]
     if any(hits) or (inner.gold and any(texts) and not named):
         return replace(evidence, by="text", gold=sum(hits)), names
     why = "the system gave no id and no text of a gold document"
     if named:
         why += f"; one of its ids is {one_line(named[0], _LONGEST)!r}, one of theirs {one_line(min(gold), _LONGEST)!r}"
-    return replace(evidence, why=why), own
+    return replace(evidence, why=why), ids
 
 
-def squeeze(text: str) -> str:
-    """Return a text without its blanks."""
+def _squeeze(text: str) -> str:
     return "".join(text.split())
 
 
 def match_gold(
-    inner: Benchmark, task: RunSpec, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
+    inner: Benchmark, spec: RunSpec, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
 ) -> dict[Key, list[str | None]]:
     """Return the gold document that each passage is known by its text to be of, by question; None where it is none."""
-    read = read_gold(inner, task, questions)
-    golds = {key: [(ident, squeeze(text)) for ident, text in pairs] for key, pairs in read.items()}
+    read = read_gold(inner, spec, questions)
+    golds = {key: [(ident, _squeeze(text)) for ident, text in pairs] for key, pairs in read.items()}
 
     def match(text: str, key: Key) -> str | None:
         for ident, gold in golds.get(key, ()):
@@ -129,20 +115,20 @@ def match_gold(
                 return ident
         return None
 
-    return {key: [match(squeeze(passage.text), key) for passage in row] for key, row in passages.items()}
+    return {key: [match(_squeeze(passage.text), key) for passage in row] for key, row in passages.items()}
 
 
-def read_gold(inner: Benchmark, task: RunSpec, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
+def read_gold(inner: Benchmark, spec: RunSpec, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
     """Read the gold documents of questions, each with its id and its text; {} where the benchmark holds no texts."""
     if inner.gold is None:
         return {}
     ids, texts = inner.gold
     wanted = {question.key for question in questions}
     golds: dict[Key, list[tuple[str, str]]] = {}
-    options = script_options(task, as_served(inner))
+    options = script_options(spec, as_served(inner))
     for split in dict.fromkeys(question.split for question in questions):
-        for row in load_rows(inner.name, task.config, task.data_dir, options, split)[0]:
-            key = (task.config, split, str(row["id"]))
+        for row in load_rows(inner.name, spec.config, spec.data_dir, options, split)[0]:
+            key = (spec.config, split, str(row["id"]))
             # OmniEval lists ids and texts apart; where they are not as many, which is which is unknown.
             if key in wanted and len(row[ids]) == len(row[texts]):
                 golds[key] = list(zip(row[ids], row[texts], strict=True))

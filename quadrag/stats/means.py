@@ -25,8 +25,6 @@ NOT_APPLICABLE = "not_applicable"
 
 
 class Item(NamedTuple):
-    """One value of a question, or the reason why there is none."""
-
     question: Hashable  # what was asked; several samples of it are several items
     value: float | None
     reason: str | None = None  # why there is no value
@@ -44,8 +42,6 @@ class Interval(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The values of a group of items by unit."""
-
     weight: float  # of the group's mean, at least 0; only its share among the groups counts
     sums: NDArray[np.float64]  # sum and number of the values of each of n units, 2 x n
     shares: bool  # whether every value is at an end of its range, as 0 or 1

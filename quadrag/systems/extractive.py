@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from quadrag.records import Passage
+from quadrag.spec import EXTRACTIVE
 
 from .system import Assignment, Generated, OnProgress, Passages, Questions, System, make_answer
-
-EXTRACTIVE = "extractive"
 
 # A full stop ends an English sentence only before a blank, so that 3.5 holds together (the U.S. market does not).
 _SENTENCE_END = re.compile(r"(?<=[。！？!?；])|(?<=\.)(?=\s)|[\r\n]+")

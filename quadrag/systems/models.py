@@ -1,13 +1,12 @@
-"""From a spec to what answers or judges: an endpoint, weights loaded here, a challenge's model file.
+"""From a spec to a chat model that answers or judges: an endpoint, or weights loaded here.
 
 In an estimate, which asks nothing, a usual text stands for each reply.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,10 @@ from quadrag.chat.http import Server, Transport
 from quadrag.chat.keys import page_url
 from quadrag.chat.policy import BudgetReached, CallPolicy
 from quadrag.chat.reply import Messages, Row, read_completion
-from quadrag.errors import QuadragError, parse_yaml, pick
+from quadrag.errors import QuadragError, pick, read_yaml
 from quadrag.metric_record import metric_record
-from quadrag.records import Question, dumps
-from quadrag.spec import CHALLENGE
+from quadrag.records import Question, digest
+from quadrag.spec import Chat, Judge
 
 from .local import BATCH_SIZE, LocalModel
 from .system import Assignment, Generated, OnProgress, Passages, Questions, System, collect
@@ -39,10 +38,9 @@ class CompletionsTransport(Transport):
         from jinja2 import Environment
 
         file = Path(__file__).with_name("templates.yaml")
-        source = pick("template", template, parse_yaml(file.read_bytes(), file, "templates by name"))
+        source = pick("template", template, read_yaml(file, "templates by name"))
         self._template = Environment(trim_blocks=True, lstrip_blocks=True).from_string(source)
-        digest = hashlib.sha256(dumps([source]).encode()).hexdigest()[:16]
-        self.parameters = {"api": "completions", "template": digest}
+        self.parameters = {"api": "completions", "template": digest([source])}
 
     def compose(self, messages: Messages) -> list[dict[str, Any]]:
         """Make the prompt, with the system's text before the first question; see `Transport.compose`."""
@@ -101,53 +99,32 @@ class ChatModel(System):
             raise
 
 
-def open_completer(
-    spec: str,
-    policy: CallPolicy,
-    parameters: Mapping[str, Any],
-    *,
-    name: str | None = None,
-    template: str | None = None,
-    batch_size: int | None = None,
-    judges: bool = False,
-) -> Completer:
-    """Return the chat model that a spec names: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
-
-    `parameters` are temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop; `name` is what the ledger
-    calls a model behind a server; `template` is of one that is asked for completions, `batch_size` the most chats at
-    once of one that is loaded here; `judges` tells whether it judges.
-    """
+def open_completer(chat: Chat, policy: CallPolicy, judges: bool = False) -> Completer:
+    """Open a chat model; `judges` tells whether it judges."""
+    if not chat.is_chat:
+        raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
+    parameters = chat.sampling.sent()
+    if isinstance(chat, Judge) and chat.response_format:
+        parameters["response_format"] = chat.response_format
     asked: ChatClient | LocalModel
-    if spec.startswith(_LOCAL):
-        ledger = None if policy.ledger is None else policy.open_ledger()
+    if chat.llm.startswith(_LOCAL):
         asked = LocalModel(
-            spec.removeprefix(_LOCAL),
-            ledger=ledger,
+            chat.llm.removeprefix(_LOCAL),
+            ledger=None if policy.ledger is None else policy.open_ledger(),
             replay=policy.replay,
             parameters=parameters,
             trust=policy.trust,
-            batch_size=batch_size or BATCH_SIZE,
+            batch_size=chat.batch_size or BATCH_SIZE,
         )
     else:
-        transport = CompletionsTransport(template) if template else None
-        sent = {**parameters, **(transport.parameters if transport else {})}
-        asked = ChatClient(spec, policy, name=name, parameters=sent, transport=transport)
+        transport = CompletionsTransport(chat.template) if chat.template else None
+        parameters |= transport.parameters if transport else {}
+        asked = ChatClient(chat.address, policy, name=chat.name, parameters=parameters, transport=transport)
     if policy.estimate is None:
         return asked
     stage, expect = (JUDGE, expect_verdicts) if judges else (ENTITIES, expect_entities)
     rate = asked.rate(asked.model) if isinstance(asked, ChatClient) else None
     return StandIn(policy.estimate, asked, stage, expect, rate)
-
-
-def open_system(spec: str, policy: CallPolicy, parameters: Mapping[str, Any], **more: Any) -> System:
-    """Return what answers, by its spec: ``challenge:FILE.py#Class``, or a chat model's, as of `open_completer`."""
-    if spec.startswith(CHALLENGE):
-        from .function import Challenge
-
-        if policy.estimate is not None:
-            raise QuadragError("what a challenge: model asks is not known before; --estimate is of chat models")
-        return Challenge(spec.removeprefix(CHALLENGE))
-    return ChatModel(open_completer(spec, policy, parameters, **more))
 
 
 def expect_answers(questions: Sequence[Question], samples: int) -> list[str]:

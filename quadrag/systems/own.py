@@ -13,7 +13,7 @@ from quadrag.benchmark import Benchmark, MetricUse, OptionSpec
 from quadrag.chat.reply import REASONINGS, Reply, find_reasoning
 from quadrag.errors import QuadragError, Unreadable, name_kind, plain
 from quadrag.metrics._shared.slots import fill
-from quadrag.parts import Conditions, RetrieverSpec
+from quadrag.parts import RetrieverSpec
 from quadrag.passages import PLACES, find_passages, name_keys, read_parts
 from quadrag.prompts import load_service_prompts
 from quadrag.records import Passage, Question
@@ -106,20 +106,21 @@ def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> B
         why: why passages are not ranked; None where they are.
     """
 
-    def known(conditions: Conditions) -> Conditions:
+    def searched(spec: RunSpec) -> RunSpec:
         if inner.corpus is None:
-            return replace(conditions, retriever=NONE, top_k=0)
+            return spec.changed(retriever=NONE)
         # Whether the gold documents lie in the system's corpus is for the user to know.
         gold = {"gold": RAG} if "gold" in inner.corpus.options else {}
-        return replace(conditions, options={**conditions.options, **gold}, top_k=inner.retrieval.top_k)
+        options = {**spec.options, **gold}
+        return spec.changed(retriever=inner.default_retriever, retrieval=inner.retrieval, options=options)
 
-    def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
-        uses = inner.metrics(config, known(conditions))
+    def metrics(spec: RunSpec) -> list[MetricUse]:
+        uses = inner.metrics(searched(spec))
         unmeasured = [why if use.ranks else UNSHOWN if use.contexts and not texts else use.unmeasured for use in uses]
         return [use._replace(unmeasured=reason) for use, reason in zip(uses, unmeasured, strict=True)]
 
-    def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
-        return inner.keywords(metric, questions, known(conditions))
+    def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
+        return inner.keywords(metric, questions, searched(spec))
 
     return replace(
         inner,

@@ -35,10 +35,13 @@ class Generated:
     failures: dict[str, str] = field(default_factory=dict)
     not_asked: set[int] = field(default_factory=set)
     passages: dict[Key, tuple[Passage, ...]] = field(default_factory=dict)
+    stopped: Mapping[str, Any] | None = None  # of the budget that ended before all were asked
 
     @property
     def asked(self) -> list[Answer]:
         """The answers and failures of calls that were made: after a budget stop not all were."""
+        if not self.stopped:
+            return self.answers
         return [answer for place, answer in enumerate(self.answers) if place not in self.not_asked]
 
 

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from quadrag import catalogue
+from quadrag.catalogue import load_scorer
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive
-from quadrag.scoring.drive import load_scorer
 
 ROWS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 ECHOES = [row for row in ROWS if row.get("for") == "verdict"]

@@ -4,12 +4,13 @@ import csv
 from collections import Counter
 
 import pytest
+from specs import spec_of
 
 from quadrag import catalogue
 from quadrag.baselines.crud_rag.tables import PRINTED as SWEEPS
 from quadrag.baselines.rgb.tables import PRINTED, find_columns
 from quadrag.benchmark import load
-from quadrag.parts import Conditions, Retrieval
+from quadrag.parts import Retrieval
 from quadrag.reporting.published import find_published, read_published
 from quadrag.run import plan
 
@@ -51,8 +52,8 @@ def test_every_printed_number_has_one_place_of_ours_and_does_not_change_on_its_w
         said = dict(pair.split("=") for pair in line["setting"].split(";"))
         assert row.model == (said.get("model") or said.get("llm") or said["generator"])
         assert row.split in configs[row.config].splits and row.retriever in record.retrievers and row.conditions
-        conditions = Conditions(row.retriever, top_k=row.setting.get("top_k", 0))
-        keys = {(use.module, key) for use in record.metrics(row.config, conditions) for key in use.keys}
+        spec = spec_of(benchmark, row.config, retriever=row.retriever).showing(row.setting.get("top_k", 0))
+        keys = {(use.module, key) for use in record.metrics(spec) for key in use.keys}
         assert (row.module, row.key) in keys
         assert set(row.setting) <= set(Retrieval.model_fields)
     assert len(recipes(benchmark)) == of_recipes

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 from pydantic import Field, StringConstraints, model_validator
 
 from quadrag.construct.recipe import Rejected
-from quadrag.errors import QuadragError, parse_yaml, unknown_name
+from quadrag.errors import QuadragError, read_yaml, unknown_name
 from quadrag.parts import Count, Part, Text, validate
 from quadrag.records import read_jsonl
 from quadrag.sheet import read_sheet
@@ -271,8 +271,7 @@ class Templates(Part):
 
 
 def read_templates(path: Path) -> Templates:
-    found = parse_yaml(path.read_bytes(), path, "domain, query_time, kinds and templates")
-    return validate(Templates, found, str(path))
+    return validate(Templates, read_yaml(path, "domain, query_time, kinds and templates"), str(path))
 
 
 def _find_faults(template: Template, kinds: Mapping[str, Kind]) -> Iterator[str]:

@@ -163,7 +163,6 @@ def texts_asked(row: Mapping[str, Any]) -> list[str]:
 
 
 def read_passages(where: str, row: Mapping[str, Any]) -> tuple[Passage, ...]:
-    """Read the passages that a line has."""
     try:
         return find_passages(row)
     except Unreadable as error:
@@ -181,7 +180,6 @@ class AnswersFile(System):
     asks_models = False
 
     def __init__(self, path: Path, spec: RunSpec) -> None:
-        """Read the lines; they are matched once the questions are known."""
         benchmark = load(spec.benchmark)
         self._path, self._spec = path, spec
         self._rows = [*lines(path, benchmark, spec.config)]
@@ -199,11 +197,9 @@ class AnswersFile(System):
 
     @property
     def name(self) -> str:
-        """What made them, else the file's name."""
         return name_system(self._path)
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
-        """Take a run on, as a RAG service where lines have passages."""
         return take_served(benchmark, task) if self.finds_passages else Assignment(benchmark, task, {})
 
     def choose(self, questions: Questions, source: Any) -> tuple[Questions, int]:
@@ -219,7 +215,6 @@ class AnswersFile(System):
         return chosen, sum(question.split in splits for question in questions)
 
     def note(self, record: RunRecord) -> None:
-        """Say how they were made, as far as a log does."""
         record.log = self._retriever is not None
         if self._retriever and record.retriever == UNKNOWN:
             record.spec = record.spec.changed(retriever=self._retriever)
@@ -232,7 +227,6 @@ class AnswersFile(System):
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
-        """Return the answers; see `System.answer`."""
         generated = self._generated
         generated.passages = {question.key: generated.passages.get(question.key, ()) for question in questions}
         return generated

@@ -28,7 +28,6 @@ class Maker(NamedTuple):
 
 
 def list_logs(folder: Path) -> list[Path]:
-    """Return the logs that lie in a folder, or below it; QuadragError where there are none."""
     logs = sorted([*folder.rglob("samples_quadrag_*.jsonl"), *folder.rglob("*.eval")])
     if not logs:
         raise QuadragError(
@@ -60,7 +59,6 @@ def find_maker(path: Path) -> Maker | None:
 
 
 def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn one sample of lm-eval into a line of answers: its place, `conditions`, `query` and `answer`."""
     replies = row.get("filtered_resps")
     if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], str):
         raise QuadragError(f"{where} has filtered_resps {replies!r:.60}; expected one reply")
@@ -104,7 +102,6 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def open_inspect_log(path: Path, **how: Any) -> Any:
-    """Return a log of Inspect, read as `how` says."""
     try:
         from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
     except ImportError:

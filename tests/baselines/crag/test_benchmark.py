@@ -14,7 +14,6 @@ from quadrag.baselines.crag.context_builder import fill, windows
 from quadrag.data.builders import open_builder
 from quadrag.errors import QuadragError
 from quadrag.loading import script_options
-from quadrag.parts import Conditions
 from quadrag.prompts import load_prompts
 from quadrag.records import Passage
 from quadrag.run.plan import recipes
@@ -116,14 +115,14 @@ def test_weights_are_a_mapping_of_types_or_of_domains(tmp_path):
     for weights in (flat, {question.slices["domain"]: flat for question in questions("qa")}):
         path = tmp_path / f"{len(weights)}.yaml"
         path.write_text(json.dumps(weights))
-        conditions = Conditions("none", {"weights": str(path)})
-        truth, _ = crag.metrics("qa", conditions)
+        spec = spec_of("crag", "qa", retriever="none", options={"weights": str(path)})
+        truth, _ = crag.metrics(spec)
         assert "truthfulness_weighted" in truth.keys and "missing_weighted" not in truth.judged
-        keywords = crag.keywords(truth, questions("qa"), conditions)
+        keywords = crag.keywords(truth, questions("qa"), spec)
         assert len(keywords["domains"]) == len(keywords["question_types"]) == 15
     path.write_text("{simple: 2}")
     with pytest.raises(QuadragError, match="no weight"):
-        crag.keywords(truth, questions("qa"), conditions)
+        crag.keywords(truth, questions("qa"), spec)
     for text in ("[]", "{}", "{simple: -1}", "{simple: x}", "{finance: {}}", "3", "{a: 1, b: {c: 1}}"):
         path.write_text(text)
         with pytest.raises(QuadragError):
@@ -141,7 +140,9 @@ def test_answers_are_cut_to_75_tokens_by_a_named_tokenizer(tmp_path):
     from quadrag.catalogue import metric_folder
 
     module = evaluate.load(str(metric_folder("truthfulness")))
-    keywords = crag.keywords(crag._TRUTH, questions()[:1], Conditions("none", {"trim": str(tmp_path)}))
+    keywords = crag.keywords(
+        crag._TRUTH, questions()[:1], spec_of("crag", "qa", retriever="none", options={"trim": str(tmp_path)})
+    )
     gold = " ".join(["word"] * 75)
     for count, accuracy in ((75, 1.0), (90, 1.0), (74, None)):
         result = module.compute(

@@ -1,10 +1,11 @@
 """How CRUD-RAG's tasks query, prompt, parse and score."""
 
 import pytest
+from specs import spec_of
 
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
-from quadrag.parts import Conditions
+from quadrag.parts import Retrieval
 from quadrag.prompts import load_prompts
 from quadrag.records import Passage
 
@@ -71,10 +72,12 @@ def test_what_stands_after_the_last_tag_is_scored(reply, scored):
 
 
 def test_retrieval_is_measured_only_with_the_gold_documents_in_the_corpus():
-    def modules(**conditions):
-        return [metric.module for metric in crud_rag.metrics("qa_1doc", Conditions("bm25", **conditions))]
+    def metrics(retriever, options):
+        return crud_rag.metrics(spec_of("crud_rag", "qa_1doc", None, None, retriever, Retrieval(top_k=8), options))
 
-    assert modules(top_k=8) == modules(options={"gold": "test"}) == ["crud_overlap", "ragquesteval"]
-    assert modules(options={"gold": "test"}, top_k=8) == ["crud_overlap", "ragquesteval", "retrieval_ranking"]
-    keys = crud_rag.metrics("qa_1doc", Conditions("bm25", {"gold": "test"}, 8))[-1].keys
+    gold = {"gold": "test"}
+    for unranked in (metrics("bm25", {}), metrics("none", gold)):
+        assert [metric.module for metric in unranked] == ["crud_overlap", "ragquesteval"]
+    assert [metric.module for metric in metrics("bm25", gold)] == ["crud_overlap", "ragquesteval", "retrieval_ranking"]
+    keys = metrics("bm25", gold)[-1].keys
     assert {key for key in keys if key.startswith("recall")} == {"recall@1", "recall@5", "recall@8"}

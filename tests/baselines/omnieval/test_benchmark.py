@@ -4,10 +4,11 @@ import ast
 from typing import Any
 
 import pytest
+from specs import spec_of
 
 from quadrag.baselines.omnieval import benchmark as omnieval
 from quadrag.data.builders import open_builder
-from quadrag.parts import Conditions
+from quadrag.parts import Retrieval
 from quadrag.prompts import load_prompts
 from quadrag.records import Passage, Question
 
@@ -118,14 +119,14 @@ def test_braces_in_texts_are_left_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("conditions", "keys"),
+    ("retriever", "keys"),
     [
-        (Conditions("bm25", top_k=5), "em f1 rouge_l acc hal com utl nac map mrr recall@5"),
-        (Conditions("none"), "em f1 rouge_l acc com nac"),
+        ("bm25", "em f1 rouge_l acc hal com utl nac map mrr recall@5"),
+        ("none", "em f1 rouge_l acc com nac"),
     ],
 )
-def test_what_is_measured_depends_on_whether_passages_are_shown(conditions, keys):
-    found = omnieval.metrics("all", conditions)
+def test_what_is_measured_depends_on_whether_passages_are_shown(retriever, keys):
+    found = omnieval.metrics(spec_of("omnieval", "all", retriever=retriever, retrieval=Retrieval(top_k=5)))
     assert [key for metric in found for key in metric.keys] == keys.split()
     judged = [metric for metric in found if metric.module == "omnieval"]
     assert all(metric.keys == metric.judged == (metric.config,) for metric in judged)

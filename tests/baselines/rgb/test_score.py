@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 from score_rows import as_rows
+from specs import spec_of
 
 from quadrag.baselines.rgb import benchmark as rgb
-from quadrag.parts import Conditions
 from quadrag.records import Answer, Question
 from quadrag.scoring import drive
 from quadrag.scoring.drive import ScoringInputs
@@ -17,8 +17,9 @@ ERRORS = "There are factual errors in the provided documents."
 YES, NO = "Yes, the question is addressed by the documents.", "No, the question is not addressed by the documents."
 
 
-def score(*given):
-    lines, scores = drive.score(*given)
+def score(questions, answers, *judges):
+    config = next(iter(questions))[0]
+    lines, scores = drive.score(ScoringInputs(rgb.BENCHMARK, questions, spec_of("rgb", config), judges), answers)
     return lines, as_rows(scores)
 
 
@@ -72,7 +73,7 @@ REJECTION = (
 def test_accuracy_worked_by_hand():
     questions = asked("noise_robustness_en", ["Oslo", "70", "Rome", "Bern"], "noise_0")
     answers = answered(questions, ["oslo!", "about 170", "Paris", "truncated"])
-    lines, scores = score(rgb.BENCHMARK, questions, answers, Conditions("own"))
+    lines, scores = score(questions, answers)
     assert [line["rgb_accuracy.accuracy"]["official"] for line in lines] == [1.0, 1.0, 0.0, None]
     assert [line["rgb_accuracy.accuracy_bounded"]["official"] for line in lines] == [1.0, 0.0, 0.0, None]
     assert lines[3]["rgb_accuracy.accuracy"] == {
@@ -101,7 +102,7 @@ def test_accuracy_worked_by_hand():
 
 def test_rejection_without_a_judge():
     questions, texts = REJECTION
-    lines, scores = score(rgb.BENCHMARK, questions, answered(questions, texts), Conditions("own"))
+    lines, scores = score(questions, answered(questions, texts))
     assert row(scores, "rejection_rate", "official")["value"] == pytest.approx(2 / 3)
     assert row(scores, "rejection_rate", "corrected")["value"] == pytest.approx(1 / 4)
     assert row(scores, "unsupported_correct", "official")["value"] == pytest.approx(1 / 3)
@@ -119,9 +120,7 @@ def test_rejection_with_a_plain_function_as_judge():
         batches.append(batch)
         return [NO if "Bern" in chat[-1]["content"] else "hm" for chat in batch]
 
-    lines, scores = score(
-        rgb.BENCHMARK, questions, answered(questions, texts), Conditions("own"), ScoringInputs([judge])
-    )
+    lines, scores = score(questions, answered(questions, texts), judge)
     name = "rejection_rate.rejection_rate_judged"
     assert [line[name]["official"] for line in lines] == [0.0, 0.0, 1.0, None]
     assert [line[name]["corrected"] for line in lines] == [None, None, 1.0, None]
@@ -147,9 +146,7 @@ def test_verdicts_that_failed_are_unscored_with_their_reason():
         return [NO, SimpleNamespace(reason="api_error"), SimpleNamespace(reason="truncated")]
 
     judge.model = "judge-1"
-    lines, scores = score(
-        rgb.BENCHMARK, questions, answered(questions, texts), Conditions("own"), ScoringInputs([judge])
-    )
+    lines, scores = score(questions, answered(questions, texts), judge)
     name = "rejection_rate.rejection_rate_judged"
     assert [line[name]["official"] for line in lines] == [1.0, None, None, None]
     reasons = [line[name].get("reason", {}).get("official") for line in lines]
@@ -163,7 +160,7 @@ def test_verdicts_that_failed_are_unscored_with_their_reason():
 def test_error_detection_and_correction():
     questions = asked("counterfactual_robustness_en", ["Oslo", "Rome", "Bern", "Paris"])
     answers = answered(questions, [f"{ERRORS} It is Oslo.", f"{ERRORS} {REFUSAL}", "Bern", f"{ERRORS} Nice."])
-    lines, scores = score(rgb.BENCHMARK, questions, answers, Conditions("own"))
+    lines, scores = score(questions, answers)
     assert row(scores, "accuracy", "official")["value"] == pytest.approx(2 / 4)
     assert row(scores, "error_detection", "official")["value"] == pytest.approx(3 / 4)
     # The authors' rule lets the rejection pass as corrected; the paper's does not.
@@ -176,9 +173,9 @@ def test_error_detection_and_correction():
 
 def test_no_answer_at_all_and_no_answers():
     questions = asked("noise_robustness_zh", ["甲", "乙"], "noise_0")
-    lines, scores = score(rgb.BENCHMARK, questions, answered(questions, ["api_error", "api_error"]), Conditions("own"))
+    lines, scores = score(questions, answered(questions, ["api_error", "api_error"]))
     assert row(scores, "accuracy", "official")["value"] is None
     assert row(scores, "accuracy", "official")["interval"] is None
     assert row(scores, "accuracy", "corrected")["value"] == 0.0
     check_means(lines, scores)
-    assert score(rgb.BENCHMARK, questions, [], Conditions("own")) == ([], [])
+    assert score(questions, []) == ([], [])

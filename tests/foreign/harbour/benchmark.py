@@ -7,10 +7,10 @@ from typing import Any
 from quadrag.benchmark import Benchmark, CorpusSpec, Document, MetricUse
 from quadrag.data.builders import rows
 from quadrag.metrics._shared.slots import fill
-from quadrag.parts import Conditions
 from quadrag.prompts import Message, Prompts
 from quadrag.records import Passage, Question
 from quadrag.retrieval.search import CORPUS_RETRIEVERS, searcher
+from quadrag.spec import RunSpec
 
 HERE = Path(__file__).parent
 
@@ -37,15 +37,15 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, 
     return [{"role": "user", "content": fill(prompts["ask"]["user"], {"notices": notices, "query": question.query})}]
 
 
-def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+def metrics(spec: RunSpec) -> list[MetricUse]:
     """Return the one metric, and ranks where something is searched."""
-    ranks = MetricUse("retrieval_ranking", ("mrr", f"recall@{conditions.top_k}"), ranks=True)
-    return [MetricUse("port_named", ("port_named", "ports")), *([ranks] if conditions.top_k else [])]
+    ranks = MetricUse("retrieval_ranking", ("mrr", f"recall@{spec.top_k}"), ranks=True)
+    return [MetricUse("port_named", ("port_named", "ports")), *([ranks] if spec.top_k else [])]
 
 
-def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
     """Return a metric's keyword arguments."""
-    return {"k": [conditions.top_k]} if metric.ranks else {}
+    return {"k": [spec.top_k]} if metric.ranks else {}
 
 
 BENCHMARK = Benchmark(

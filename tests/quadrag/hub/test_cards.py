@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 from huggingface_hub import DatasetCard
+from specs import spec_of
 
 from quadrag import catalogue
 from quadrag.cli import build_parser
@@ -16,7 +17,6 @@ from quadrag.data.files import RemoteFile, fault
 from quadrag.errors import QuadragError
 from quadrag.hub.cards import render
 from quadrag.hub.export import export, split_card
-from quadrag.parts import Conditions
 
 pytestmark = pytest.mark.plugins
 
@@ -107,9 +107,9 @@ def test_commands_code_and_metrics_of_the_card_hold(benchmark):
     for call in calls:
         assert call.keywords[0].value.value in catalogue.config(benchmark, call.args[1].value).splits
     record = catalogue.plugin(benchmark)
-    conditions = Conditions("bm25", {"gold": "test"}, top_k=5)
     configs = [config for config, _ in record.paper_runs(False)]
-    used = {metric.module for config in configs for metric in record.metrics(config, conditions)}
+    specs = [spec_of(benchmark, config, retriever="bm25", options={"gold": "test"}) for config in configs]
+    used = {metric.module for spec in specs for metric in record.metrics(spec)}
     section = body.split("## Metrics and baselines\n")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", section)) == used
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from altered_runs import alter
 from hub_recorder import Recorder
+from specs import spec_of
 
 from quadrag import catalogue
 from quadrag.cli import main
@@ -16,7 +17,6 @@ from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import list_configs
 from quadrag.hub.export import list_hub_tasks, write_eval_yaml
 from quadrag.hub.push import hide_places, plan_results
-from quadrag.parts import Conditions
 
 pytestmark = pytest.mark.plugins
 
@@ -192,14 +192,12 @@ def test_tasks_are_of_the_hubs_form_the_catalogue_and_the_papers(benchmark):
     record, configs = catalogue.plugin(benchmark), catalogue.configs(benchmark)
     with (catalogue.plugin_folder(benchmark) / "mapping.csv").open(encoding="utf-8", newline="") as lines:
         scales = {(row["module"], row["key"]): float(row["scale"]) for row in csv.DictReader(lines)}
-    conditions = Conditions(retriever=record.default_retriever, options={})
     for task in tasks:
         assert task.split in configs[task.config].splits
         assert task.id in (task.config, f"{task.config}_{task.split}")
         metric, key = task.headline.metric, task.headline.key
-        assert key in {
-            each for use in record.metrics(task.config, conditions) if use.module == metric for each in use.keys
-        }
+        spec = spec_of(benchmark, task.config, retriever=record.default_retriever)
+        assert key in {each for use in record.metrics(spec) if use.module == metric for each in use.keys}
         assert scales[metric, key] == (0.01 if task.headline.unit == "percent" else 1)
         assert f"{key} of the metric {metric}" in content["description"]
     assert all(any(map(one.holds_for, configs)) for one in card_facts(benchmark).headlines)

@@ -12,10 +12,10 @@ from exported import copy_as_authors
 from specs import record_of, spec_of
 
 import quadrag
-from quadrag.benchmark import known, load
+from quadrag import catalogue
+from quadrag.benchmark import load
 from quadrag.data.card_facts import card_facts
 from quadrag.metric_record import metric_record
-from quadrag.parts import Conditions
 from quadrag.records import write_jsonl
 from quadrag.reporting.json_report import describe_results
 from quadrag.reporting.tables import summary, tabulate_paper, tabulate_scores
@@ -55,12 +55,12 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "all"
 
 
-@pytest.mark.parametrize("name", known())
+@pytest.mark.parametrize("name", catalogue.benchmarks())
 def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name: str) -> None:
     benchmark = load(name)
     keys: set[str] = set()
     for config in benchmark.configs:
-        uses = benchmark.metrics(config, Conditions(benchmark.default_retriever, {"gold": "test"}, top_k=8))
+        uses = benchmark.metrics(spec_of(name, config, retriever=benchmark.default_retriever, options={"gold": "test"}))
         names = {metric_record(use.module).key(key).name for use in uses for key in use.keys}
         assert names & set(benchmark.headlines), f"{config} has none"
         keys |= names

@@ -191,12 +191,6 @@ def test_a_budget_that_ends_among_the_verdicts_keeps_the_answers(cli, server, ju
     assert stages(Path("r")) == stages(Path("undisturbed"))
 
 
-@pytest.mark.parametrize("more", [("--fresh",), ("--retry", "cut"), ("--retry", "odd")])
-def test_what_would_do_nothing_is_refused(cli, more):
-    refused(cli(*FOUR, *more, "--out", "r"), more[0])
-    assert not Path("r").exists()
-
-
 def test_fresh_asks_anew_and_a_stopped_fresh_run_goes_on(cli, server, stages):
     asked = (*FOUR, "--llm", f"{server.url}#m", "--out", "r")
     assert cli(*asked).code == 0

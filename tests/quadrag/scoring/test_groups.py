@@ -6,7 +6,8 @@ from specs import spec_of
 
 from quadrag.benchmark import MetricUse, Stratum, load
 from quadrag.records import Question
-from quadrag.scoring.drive import Measured, find_units, score_split, stratify
+from quadrag.results.items import stratify
+from quadrag.scoring.drive import Measured, find_units, score_split
 from quadrag.stats import Item, summarise
 
 pytestmark = pytest.mark.plugins

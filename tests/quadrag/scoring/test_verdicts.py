@@ -10,8 +10,8 @@ from quadrag.records import Answer, Question
 from quadrag.results.check import settle_scores
 from quadrag.results.note import NoteCode
 from quadrag.results.run import Status
-from quadrag.scoring.drive import ScoringInputs
-from quadrag.scoring.judging import Judged, find_oddities
+from quadrag.scoring.drive import ScoringInputs, score
+from quadrag.scoring.judging import find_oddities
 
 pytestmark = pytest.mark.plugins
 
@@ -37,11 +37,10 @@ def measure(pairs, *judges):
         for at, (_, golds) in enumerate(pairs)
     ]
     answers = [Answer("crag", *one.key, 0, text, "ok") for one, (text, _) in zip(asked, pairs, strict=True)]
-    by_key, given = {one.key: one for one in asked}, ScoringInputs(judges)
-    judged = Judged(CRAG, by_key, answers, TASK, given)
-    lines, scores = judged.score()
+    inputs = ScoringInputs(CRAG, {one.key: one for one in asked}, TASK, judges)
+    lines, scores = score(inputs, answers)
     calls = [judge.calls for judge in judges]
-    odd = find_oddities(judged, lines)
+    odd = find_oddities(inputs, answers, lines)
     assert [judge.calls for judge in judges] == calls, "nobody is asked again"
     return lines, scores, odd
 

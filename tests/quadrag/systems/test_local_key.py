@@ -6,6 +6,7 @@ from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.policy import CallPolicy
 from quadrag.errors import QuadragError
 from quadrag.parts import Trust
+from quadrag.spec import Chat, Sampling
 from quadrag.systems.models import open_completer
 
 CHAT = [{"role": "user", "content": "Who?"}]
@@ -15,7 +16,7 @@ ONE, TWO = "1" * 40, "2" * 40
 
 def opened(ledger, *trusted):
     policy = CallPolicy(ledger=ledger, replay=True, trust=Trust.read(trusted))
-    return open_completer("local:ORG/M", policy, {"temperature": 0})
+    return open_completer(Chat(llm="local:ORG/M", sampling=Sampling(temperature=0)), policy)
 
 
 def test_two_commits_of_a_model_share_no_reply(tmp_path):
