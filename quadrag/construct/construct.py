@@ -7,11 +7,10 @@ seed, from the replies in the ledger, it is the same to the byte; a folder that 
 
 import contextlib
 import hashlib
-import inspect
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ _REASONS = 5  # of a step, the most frequent ones
 
 
 @dataclass
-class Generator:
+class Maker:
     completer: Completer | None = None  # None: no model is asked
     stopped: str | None = None  # why no more is asked, once a budget ends
 
@@ -81,11 +80,11 @@ def _read(reply: str | Failure) -> str | Rejected:
 
 def _as_work(work: Callable[[Any], Any], row: Any) -> Work:
     made = work(row)
-    rows: list[Row] = (yield from made) if inspect.isgenerator(made) else made
+    rows: list[Row] = (yield from made) if isinstance(made, Generator) else made
     return rows
 
 
-def construct(order: Order, generator: Generator) -> dict[str, Any]:
+def construct(order: Order, maker: Maker) -> dict[str, Any]:
     """Make a dataset, and return what its ``construct.json`` says.
 
     That is how many questions there are by ``CONFIG/SPLIT``, what each step kept, and why it stopped early, if so.
@@ -110,12 +109,12 @@ def construct(order: Order, generator: Generator) -> dict[str, Any]:
     stages = order.out / "stages"
     for old in stages.glob("[0-9][0-9]-*.jsonl"):
         old.unlink()
-    corpus, cleaned = run_steps(cleaning, documents, generator, stages)
+    corpus, cleaned = run_steps(cleaning, documents, maker, stages)
     order = replace(order, corpus=corpus)
     first = _draw(order) if begin is None else begin
-    rows, made = run_steps(recipe.steps(order), first, generator, stages, len(cleaning) + 1)
+    rows, made = run_steps(recipe.steps(order), first, maker, stages, len(cleaning) + 1)
     splits = recipe.write(rows, order, order.out)
-    record = {**claim, "splits": splits, "steps": [*cleaned, *made], "stopped": generator.stopped}
+    record = {**claim, "splits": splits, "steps": [*cleaned, *made], "stopped": maker.stopped}
     record["quadrag"] = quadrag.__version__
     write_record(order.out, record)
     if not splits:
@@ -133,7 +132,7 @@ def _draw(order: Order) -> Sequence[Row]:
 
 
 def run_steps(
-    steps: Sequence[Step], rows: Sequence[Row], generator: Generator, folder: Path, first: int = 1
+    steps: Sequence[Step], rows: Sequence[Row], maker: Maker, folder: Path, first: int = 1
 ) -> tuple[list[Row], list[Row]]:
     """Run steps one after the other, the rows of each, with those let go, into a file as ``01-NAME.jsonl``.
 
@@ -154,7 +153,7 @@ def run_steps(
             kept: list[Row] = []
             for wave in _waves(f"{chain[0][0].name} to {chain[-1][0].name}", rows, len(rows) if together else WAVE):
                 for step, file, stage in chain:
-                    made = generator.make(step.work, [wave] if together else wave)
+                    made = maker.make(step.work, [wave] if together else wave)
                     dropped = [row for row in made if "dropped" in row]
                     stage["rows"] += len(wave)
                     wave = [row for row in made if "dropped" not in row]

@@ -90,17 +90,14 @@ def _shingles(text: str, n: int) -> set[bytes]:
     return {text[at : at + n].encode("utf-8", "surrogatepass") for at in range(max(1, len(text) - n + 1))}
 
 
-Read = list[tuple[str | int | None, str, str]]  # an id, a line's number or neither; title; text
+Read = Iterable[tuple[str | int | None, str, str]]  # an id, a line's number or neither; title; text
 
 
 def _read_lines(path: Path) -> Read:
-    rows: Read = []
     for number, line in read_jsonl(path):
         if not isinstance(text := line.get("text"), str):
             raise QuadragError(f"{path}:{number} has no text; expected the keys id, title, text")
-        own = number if line.get("id") is None else str(line["id"])
-        rows.append((own, str(line.get("title") or ""), text))
-    return rows
+        yield number if line.get("id") is None else str(line["id"]), str(line.get("title") or ""), text
 
 
 def _read_pdf(path: Path) -> Read:

@@ -31,7 +31,6 @@ from .recipe import load as load_recipe
 REVIEWS = "reviews"  # the folder of the sheets, each named by who grades
 MEND = 3  # of 1 to 5: below it is discarded, above it is kept, and it is kept as corrected
 GRADES = range(1, 6)
-_DECISIONS = ("discard", "mend", "keep")
 _NAME = re.compile(r"\w[\w-]{0,39}")
 
 
@@ -45,8 +44,9 @@ class Grade(NamedTuple):
         return self.grade > MEND or (self.grade == MEND and bool(self.correction) and not self.fault)
 
     @property
-    def decision(self) -> str:
-        return _DECISIONS[(self.grade >= MEND) + (self.grade > MEND)]
+    def decision(self) -> int:
+        """Whether it is discarded, -1, mended or kept, 1."""
+        return (self.grade > MEND) - (self.grade < MEND)
 
 
 Grades = Mapping[str, Mapping[str, Grade]]  # by annotator, by item
@@ -218,7 +218,7 @@ def describe(grades: Grades, outcome: Outcome) -> Iterator[str]:
     for who, other in itertools.combinations(grades, 2):
         both = [(grades[who][name], grades[other][name]) for name in grades[who] if name in grades[other]]
         if both:
-            decided = _agree([(one.decision, two.decision) for one, two in both], _DECISIONS)
+            decided = _agree([(one.decision, two.decision) for one, two in both], (-1, 0, 1))
             same = _agree([(one.grade, two.grade) for one, two in both], GRADES)
             yield f"{who} and {other}: {len(both)} graded by both; same decision {decided}, same grade {same}"
     yield f"passed by all who graded: {_share(len(outcome.passed), outcome.graded)}"

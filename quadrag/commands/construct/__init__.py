@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"the recipe of {arguments.recipe}: expected {expected}")
     order = recipe.Order(model=arguments.llm or making.RULES, **{name: getattr(arguments, name) for name in _ORDER})
     with _open_models(arguments) as models:
-        made = making.construct(order, making.Generator(models.system.completer if models else None))
+        made = making.construct(order, making.Maker(models.system.completer if models else None))
     print_tables(making.tabulate_made(made))
     if models:
         spent = {name: value for name, value in models.system.spent.items() if name != "oldest"}

@@ -38,8 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
     settings = training.Settings(**{name: getattr(arguments, name) for name in named})
     with Ledger(arguments.ledger) as ledger:
-        made = training.make_judge(label_set, arguments.model, arguments.out, settings, ledger)
-    losses = " -> ".join(f"{loss:.3f}" for loss in made.losses)
-    write(certificate.describe_labels(label_set), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
-    print_tables(certificate.tabulate([made.before, made.after] if made.before else [made.after]))
+        line, certificates = training.make_judge(label_set, arguments.model, arguments.out, settings, ledger)
+    write(certificate.describe_labels(label_set), line)
+    print_tables(certificate.tabulate(certificates))
     write("", f"certificate: {arguments.out / training.CERTIFICATE}")

@@ -36,8 +36,8 @@ def test_cases_stay_on_one_side_in_the_paper_s_shares() -> None:
 def test_a_lesson_is_what_a_run_asks_with_the_verdict_people_gave(tmp_path: Path) -> None:
     labels = read_labels(write_labels(tmp_path / "labels.csv", 6), find_graded("truthfulness"))
     lessons = make_lessons(labels, labels.items)
-    assert all(f"Question {at}?" in lesson.chat[-1]["content"] for at, lesson in enumerate(lessons))
-    said = {item.label: json.loads(lesson.verdict) for item, lesson in zip(labels.items, lessons, strict=True)}
+    assert all(f"Question {at}?" in lesson[-2]["content"] for at, lesson in enumerate(lessons))
+    said = {item.label: json.loads(lesson[-1]["content"]) for item, lesson in zip(labels.items, lessons, strict=True)}
     assert said == {"right": {"score": 1}, "wrong": {"score": 0}}
 
 
