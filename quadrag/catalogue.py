@@ -72,7 +72,6 @@ def benchmark_name(name: str) -> str:
 
 
 def plugin_folder(benchmark: str) -> Path:
-    """Return the folder of a benchmark's record, with its prompts, recipes and published figures."""
     spec: Any = importlib.util.find_spec(_entry_points()[benchmark].module)
     return Path(spec.origin).parent
 

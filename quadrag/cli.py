@@ -66,8 +66,6 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, like every other error here."""
-
     def __init__(self, **more: Any) -> None:
         super().__init__(**{"formatter_class": _Formatter, **more})
         self.set_defaults(parser=self)  # of commands within commands the innermost that was named

@@ -31,7 +31,6 @@ NAMES = (
 
 
 def load(name: str) -> Any:
-    """Return a command's file: `certify-judge` stands in `certify_judge.py`; else the module that a benchmark names."""
     if name in NAMES:
         return importlib.import_module(f"quadrag.commands.{name.replace('-', '_')}")
     return importlib.import_module(commands()[name])

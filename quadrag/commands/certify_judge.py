@@ -20,7 +20,7 @@ from quadrag.errors import GateFailed, QuadragError
 from quadrag.printing import write
 
 from .shared import options
-from .shared.session import add_judges, call_policy, read_file
+from .shared.session import add_judges, call_policy, read_spec_file
 
 _SHOWN = 120  # characters of a reply
 
@@ -71,7 +71,7 @@ def _ask_judge(arguments: argparse.Namespace, label_set: Any) -> Any:
 
     certificate.check_askable(label_set)
     benchmark, config = certificate.find_benchmark(label_set.graded)
-    judged = add_judges(arguments, {"judges": read_file(arguments).get("judges", [])}, benchmark)
+    judged = add_judges(arguments, {"judges": read_spec_file(arguments).get("judges", [])}, benchmark)
     spec = plan_run({**judged, "benchmark": benchmark, "config": config})
     with open_models(spec, call_policy(arguments)) as models:
         return certificate.ask_judge(label_set, models.judges[0])

@@ -16,6 +16,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from quadrag import catalogue
 from quadrag.errors import QuadragError
 from quadrag.printing import wrap, write
 
@@ -33,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag import catalogue
     from quadrag.run.plan import judge_presets, read_recipe, recipes
 
     if arguments.recipe is not None:
@@ -74,7 +74,6 @@ def _hang(name: str, text: str, at: int = 33) -> str:
 
 
 def _describe(benchmark: str) -> Iterator[str]:
-    from quadrag import catalogue
     from quadrag.benchmark import load
     from quadrag.data.card_facts import card_facts
 

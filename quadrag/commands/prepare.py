@@ -13,6 +13,7 @@ Examples:
 
 import argparse
 
+from quadrag import catalogue
 from quadrag.printing import write
 
 from .shared import options
@@ -25,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag import catalogue
     from quadrag.data.prepare import find_source, prepare
     from quadrag.provenance import shorten
 

@@ -128,7 +128,6 @@ class Examination:
         return values
 
     def reasons(self, item: Mapping[str, Any]) -> dict[str, str]:
-        """Return by metric why an item has no value of its own under the profile, where it has none."""
         entries = {name: entry.get("reason", {}) for name, entry in item.items() if isinstance(entry, dict)}
         return {name: reasons[self.profile] for name, reasons in entries.items() if self.profile in reasons}
 

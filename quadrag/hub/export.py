@@ -29,9 +29,7 @@ GROUP_ROWS = 1000  # of a row group of Parquet
 GROUP_CHARACTERS = 16_000_000
 
 
-class Written(NamedTuple):
-    """One split on disk."""
-
+class WrittenSplit(NamedTuple):
     rows: int  # their number
     bytes: int  # of the values in Arrow's memory, which a card gives as `num_bytes`
     files: dict[str, int]  # sizes of the shards on disk, by name
@@ -44,7 +42,7 @@ class Part:
     builder: Any
     source: str
     splits: list[str]
-    written: dict[str, Written] = field(default_factory=dict)
+    written: dict[str, WrittenSplit] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -172,7 +170,7 @@ def write_split(
     folder: Path,
     split: str,
     shard_bytes: int = SHARD_BYTES,
-) -> Written:
+) -> WrittenSplit:
     """Write a split's rows into Parquet files of a folder, a row group in memory at once.
 
     The schema's metadata are left out, since `datasets` 3.6 cannot read those of 5. At `shard_bytes` on disk the next
@@ -206,7 +204,7 @@ def write_split(
     shards = [folder / f"{split}-{number:05}-of-{len(parts):05}.parquet" for number in range(len(parts))]
     for part, shard in zip(parts, shards, strict=True):
         part.replace(shard)
-    return Written(count, total, {shard.name: shard.stat().st_size for shard in shards})
+    return WrittenSplit(count, total, {shard.name: shard.stat().st_size for shard in shards})
 
 
 def _cut_groups(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -259,7 +257,6 @@ def list_licences(header: Mapping[str, Any]) -> list[str]:
 
 
 def make_recipe(benchmark: str) -> str:
-    """Return the README of a repository without data: why, and how to get them."""
     header, body = read_card(benchmark)
     header.pop("dataset_info", None)  # it describes data, and there are none
     section = fill_template("recipe", benchmark, card_facts(benchmark).not_hosted)

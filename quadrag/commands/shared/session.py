@@ -27,8 +27,7 @@ _SPEC_PATHS = {
 }
 
 
-def read_file(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what the file of --spec says; nothing where there is none."""
+def read_spec_file(arguments: argparse.Namespace) -> dict[str, Any]:
     from quadrag.spec import read_spec
 
     return read_spec(arguments.spec) if getattr(arguments, "spec", None) else {}
@@ -45,7 +44,7 @@ def partial_spec(arguments: argparse.Namespace) -> dict[str, Any]:
             for key in above:
                 part = part.setdefault(key, {})
             part[last] = value
-    from_file = {name: value for name, value in read_file(arguments).items() if name != "calls"}
+    from_file = {name: value for name, value in read_spec_file(arguments).items() if name != "calls"}
     return merge(from_file, typed)
 
 
@@ -82,7 +81,7 @@ def call_policy(arguments: argparse.Namespace) -> Any:
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}
     names = {field.name for field in fields(CallPolicy)} - {"estimate"}
-    calls = read_calls(read_file(arguments).get("calls", {}))
+    calls = read_calls(read_spec_file(arguments).get("calls", {}))
     calls |= {name: value for name, value in given.items() if name in names}
     calls |= {
         "trust": Trust.read(arguments.trust_remote_code),
