@@ -70,7 +70,6 @@ class GateFailed(QuadragError):
 
 
 def tell_extra(name: str) -> str:
-    """Say how one of quadrag's extras is installed, from whatever folder quadrag is used."""
     return f"from the checkout: pip install '.[{name}]'"
 
 
@@ -89,7 +88,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
 
 
 def pick(kind: str, name: str, known: Mapping[str, _Value]) -> _Value:
-    """Return what has a name; QuadragError, as of `unknown_name`, where nothing has."""
     if name not in known:
         raise unknown_name(kind, name, known)
     return known[name]
@@ -171,7 +169,6 @@ def is_deeper(value: Any, depth: int) -> bool:
 
 
 def read_text(path: Path, expected: str = "text") -> str:
-    """Read a file of text, with or without a byte order mark; QuadragError where it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -179,7 +176,6 @@ def read_text(path: Path, expected: str = "text") -> str:
 
 
 def not_utf8(where: object, expected: str) -> QuadragError:
-    """Return the error about a text in another encoding."""
     return QuadragError(
         f"{where} is not UTF-8; expected {expected} in UTF-8: convert it, as by `iconv -f GB18030 -t UTF-8`"
     )

@@ -23,10 +23,10 @@ from quadrag.construct.recipe import (
     Value,
     Work,
     ask,
+    check_question,
     find_verbatim,
     is_grounded,
     load_prompts,
-    rejection_reason,
     stands_in,
     text_of,
 )
@@ -160,38 +160,39 @@ TASKS = {
 
 
 def _validate(row: Row) -> list[Row]:
-    documents = _documents_of(row)
-    check = _check_question if "question" in row else _check_event
-    reasons = check(row, documents, "\n".join(documents)) if row["task"] != "hallucination" else ()
-    if reason := next(filter(None, reasons), None):
-        raise Rejected(reason)
+    source = "\n".join(_documents_of(row))
+    if "question" in row:
+        _validate_question(row, source)
+    elif row["task"] != "hallucination":
+        _validate_event(row, source)
     return [row]
 
 
-def _check_event(row: Row, documents: Sequence[str], source: str) -> Iterator[str | None]:
+def _validate_event(row: Row, source: str) -> None:
     summary = row.get("summary", "")
-    yield _find_foreign_number(row["event"] + summary, source)
-    yield rejection_reason(row["event"], [], [source], source, "zh")
+    _check_numbers(row["event"] + summary, source)
+    check_question(row["event"], [], [source], source, "zh")
     if len(summary) * 2 > len(row["text"]):
-        yield "summary longer than half of the article"
+        raise Rejected("summary longer than half of the article")
 
 
-def _check_question(row: Row, documents: Sequence[str], source: str) -> Iterator[str | None]:
+def _validate_question(row: Row, source: str) -> None:
+    documents = _documents_of(row)
     answer, passages = row["answer"], row["passages"]
-    yield _find_foreign_number(answer, source)
+    _check_numbers(answer, source)
     if not is_grounded(answer, source):
-        yield "answer is not in the source"
-    yield rejection_reason(row["question"], [answer], passages, source, "zh")
+        raise Rejected("answer is not in the source")
+    check_question(row["question"], [answer], passages, source, "zh")
     if any(find_verbatim(passage, text) is None for passage, text in zip(passages, documents, strict=False)):
-        yield "passage is not in its document"
+        raise Rejected("passage is not in its document")
     parts = re.split("[；;]", answer)
     if len(documents) > 1 and any(all(stands_in(part, text) for part in parts) for text in documents):
-        yield "one document answers alone"
+        raise Rejected("one document answers alone")
 
 
-def _find_foreign_number(made: str, source: str) -> str | None:
-    foreign = any(number not in source for number in _NUMBER.findall(made))
-    return "a number that the source lacks" if foreign else None
+def _check_numbers(made: str, source: str) -> None:
+    if any(number not in source for number in _NUMBER.findall(made)):
+        raise Rejected("a number that the source lacks")
 
 
 def _write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:

@@ -25,11 +25,11 @@ from quadrag.construct.recipe import (
     Value,
     Work,
     ask,
+    check_question,
     find_verbatim,
     language_of,
     load_prompts,
     reject,
-    rejection_reason,
     stands_in,
     text_of,
     texts_of,
@@ -205,8 +205,7 @@ def _validate(row: Row) -> list[Row]:
     source = "\n".join(row["texts"])
     made = []
     for one in row["made"]:
-        if reason := rejection_reason(one["question"], one["answer"], one["relevant_passage"], source, row["language"]):
-            raise Rejected(reason)
+        check_question(one["question"], one["answer"], one["relevant_passage"], source, row["language"])
         if row["task"] == "extractive_qa" and not any(stands_in(answer, source) for answer in one["answer"]):
             raise Rejected("answer is not in the source")
         passages = [find_verbatim(passage, source) for passage in one["relevant_passage"]]

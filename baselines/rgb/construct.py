@@ -24,10 +24,10 @@ from quadrag.construct.recipe import (
     Value,
     Work,
     ask,
+    check_question,
     find_verbatim,
     load_prompts,
     reject,
-    rejection_reason,
     stands_in,
 )
 from quadrag.records import read_jsonl, write_jsonl
@@ -93,8 +93,7 @@ def _question(row: Row) -> Work:
     answers = [answer for answer in dict.fromkeys(made["answer"]) if stands_in(answer, row["text"])]
     if not _holds(made["passage"], answers):
         raise Rejected("answer is not in the source")
-    if reason := rejection_reason(made["question"], answers, [made["passage"]], row["text"], row["language"]):
-        raise Rejected(reason)
+    check_question(made["question"], answers, [made["passage"]], row["text"], row["language"])
     passage = find_verbatim(made["passage"], row["text"])
     kept = {key: row[key] for key in ("id", "language", "text")} | {"kind": "base", "source": row["id"]}
     return [{**kept, **made, "answer": answers, "passage": passage}]
@@ -126,9 +125,8 @@ def _integration(row: Row) -> Work:
         answers = [answer for answer in made["second_answer"] if stands_in(answer, made["second_passage"])]
         if not answers or set(answers) & set(row["answer"]):
             raise Rejected("second answer is not in its passage, or is the first")
-        both, passages = [*row["answer"], *answers], [made["second_passage"]]
-        if reason := rejection_reason(made["question"], both, passages, row["text"], row["language"]):
-            raise Rejected(reason)
+        both = [*row["answer"], *answers]
+        check_question(made["question"], both, [made["second_passage"]], row["text"], row["language"])
     except Rejected as why:
         return [row, reject(row, f"integration: {why}")]
     return [row, {**row, **made, "second_answer": answers, "kind": "int"}]
@@ -210,8 +208,7 @@ def _correct(item: Item, changed: Mapping[str, Value]) -> Row:
     if len(negative) < NEGATIVES:
         raise Rejected(_FEW)
     shown = [text for aspect in positive for text in aspect]
-    if reason := rejection_reason(fields["question"], every, shown, "\n".join(texts), language):
-        raise Rejected(reason)
+    check_question(fields["question"], every, shown, "\n".join(texts), language)
     line = {**item.line, "query": fields["question"], "answer": golds, "negative": negative}
     line["positive"] = positive if kind == "int" else positive[0]
     return line | (_falsify(golds[0], positive[0], fields["false_answer"]) if kind == "fact" else {})

@@ -24,11 +24,9 @@ from quadrag.reporting.comparison import (
 )
 from quadrag.reporting.facts import describe_kept
 from quadrag.reporting.messages import pick_notes, say, say_invalid, say_item, say_score, translate_table
-from quadrag.reporting.names import FEW, RATE, count_all, count_both, format_interval, format_value, name_runs
 from quadrag.reporting.page.page import make_environment, write_page
-from quadrag.reporting.question_text import DisplayOptions, write_changed, write_items
-from quadrag.reporting.questions import ItemFilter, RunReader
-from quadrag.reporting.table import Table
+from quadrag.reporting.questions import DisplayOptions, ItemFilter, RunReader, write_changed, write_items
+from quadrag.reporting.table import FEW, RATE, Table, count_all, count_both, format_interval, format_value, name_runs
 from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
@@ -91,7 +89,7 @@ class Score(Number):
 
     @classmethod
     def of(cls, score: RunScore) -> Self:
-        (n, total), unit, reason = count_both(score), score.record.unit, say_score(score, python=True)
+        (n, total), unit, reason = count_both(score), score.record.unit, say_score(score)
         interval = score.interval if score.interval and (score.n or 0) >= FEW else None
         line = f"{score.key.key} {format_value(score.value, unit, score.n)}"
         line += "" if score.value is None else "%" if unit == RATE else f" {unit}"
@@ -111,11 +109,11 @@ class Shown:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        tables = (translate_table(table, self.labels, python=True) for table in self._tables())
+        tables = (translate_table(table, self.labels) for table in self._tables())
         return clean("".join(map(draw_text, tables)).strip("\n"))
 
     def _repr_html_(self) -> str:
-        tables = [translate_table(table, self.labels, python=True) for table in self._tables()]
+        tables = [translate_table(table, self.labels) for table in self._tables()]
         return clean(make_environment().get_template("notebook.html").render(tables=tables, page=self.page))
 
 
@@ -174,8 +172,8 @@ class Evaluation(Shown, Mapping[str, Score]):
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
         record, stopped = self.result.record, self.result.stopped
-        early = [say(stopped, python=True)] if stopped and not record.dead_judge else []
-        return [*early, *say_invalid(record, python=True)]
+        early = [say(stopped)] if stopped and not record.dead_judge else []
+        return [*early, *say_invalid(record)]
 
     @property
     def valid(self) -> bool:
@@ -185,7 +183,7 @@ class Evaluation(Shown, Mapping[str, Score]):
     @property
     def notes(self) -> list[str]:
         """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
-        return pick_notes(translate_table(self._tables()[0], self.labels, python=True).notes, Level.WARNING)
+        return pick_notes(translate_table(self._tables()[0], self.labels).notes, Level.WARNING)
 
     @entrance
     def to_pandas(self, *, texts: bool = True) -> Any:
@@ -248,7 +246,7 @@ class Evaluation(Shown, Mapping[str, Score]):
             wanted = ItemFilter(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
             return
-        print_tables(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
+        print_tables(self._tables(verbose), verbose=verbose, language=self.labels)
         write(f"\n{self.page}")
 
     @entrance
@@ -331,7 +329,7 @@ def find_name(name: str, known: Mapping[str, ScoreKey]) -> str:
 
 
 def display(limit: int, verbose: bool, labels: str) -> DisplayOptions:
-    return DisplayOptions(limit, None if verbose else GLANCE, verbose, labels, python=True)
+    return DisplayOptions(limit, None if verbose else GLANCE, verbose, labels)
 
 
 def type_reasons(frame: Any, *columns: str) -> Any:
@@ -361,7 +359,7 @@ class Difference(Number):
     @classmethod
     def of(cls, one: comparisons.Difference) -> Self:
         assert one.delta is not None and one.interval
-        doubts = (say_score(score, python=True) for score in one.scores if score and score.value is not None)
+        doubts = (say_score(score) for score in one.scores if score and score.value is not None)
         parts = {name: getattr(one, name) for name in _PARTS if name != "difference"}
         parts |= one.changes._asdict() if one.changes else dict.fromkeys(comparisons.Changes._fields)
         parts |= {"verdict": str(one.verdict), "reason": next(filter(None, doubts), "")}
@@ -442,7 +440,7 @@ class Comparison(Shown, Mapping[str, Any]):
             limit: so many questions.
         """
         if not (worse or better):
-            print_tables(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
+            print_tables(self._tables(verbose), verbose=verbose, language=self.labels)
             return
         if len(self.runs) > 2:
             raise QuadragError("worse and better are of two runs; compare the two alone")
@@ -498,9 +496,9 @@ class Comparison(Shown, Mapping[str, Any]):
         key = self._keys[name]
         for other in (key, *(other for other in self._keys.values() if other[3:] == key[3:])):
             if (one := self._differences.get((other[1:], 1))) and one.reason:
-                return say(explain_missing(one, self._names, [side.result for side in self.runs]), python=True)
+                return say(explain_missing(one, self._names, [side.result for side in self.runs]))
         scores = (score for run in self.runs[:2] for score in run.rows.values() if score.key == key)
-        return next(filter(None, (say_score(score, python=True) for score in scores)), "")
+        return next(filter(None, (say_score(score) for score in scores)), "")
 
     def _pair(self, before: Any, after: Any, run: int) -> Any:
         """Put the tables of two runs side by side.

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
     from quadrag.judges import labelled
     from quadrag.provenance import Provenance
-    from quadrag.reporting import names, notes, questions, text
+    from quadrag.reporting import notes, questions, table, text
 
     result, record = reader.result, reader.result.record
     classes = labelled.find_classes(record.benchmark, record.config)
@@ -78,10 +78,10 @@ def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
         return
     labels = labelled.take_back(Path(arguments.people), items, classes.graded)
     answers = Counter(row["split"] for row in result.items)
-    table = labelled.tabulate_classes(names.title_of(result), classes, answers, items, labels)
+    shown = labelled.tabulate_classes(table.title_of(result), classes, answers, items, labels)
     metric = questions.find_metric([[reader]], None)[0].partition(".")[2]
-    table.notes += [f"Wrong: below the best {metric}.", *notes.note_validity([result])]
-    text.print_tables([table], language=arguments.labels)
+    shown.notes += [f"Wrong: below the best {metric}.", *notes.note_validity([result])]
+    text.print_tables([shown], language=arguments.labels)
 
 
 def _offer_sheet(

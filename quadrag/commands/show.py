@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.reporting import question_text, questions
+    from quadrag.reporting import questions
     from quadrag.run.folder import read_runs
 
     two = len(arguments.runs) == 2
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError("--worse and --better compare two runs, the others show one: quadrag show A B --worse")
     wanted = questions.ItemFilter(*(getattr(arguments, name) for name in questions.ItemFilter._fields))
     longest = GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None
-    shown = question_text.DisplayOptions(arguments.limit or 10, longest, arguments.verbose, arguments.labels)
+    shown = questions.DisplayOptions(arguments.limit or 10, longest, arguments.verbose, arguments.labels)
     readers = [
         (name, questions.RunReader(result.folder, result, arguments.data_dir))
         for name, results in read_runs(arguments.runs)
@@ -57,12 +57,12 @@ def run(arguments: argparse.Namespace) -> None:
     if two and len(readers) > 2:
         raise QuadragError(f"{' or '.join(arguments.runs)} holds several runs; expected the folders of two")
     if two:
-        write(*question_text.write_changed(readers, wanted, shown, arguments.better))
+        write(*questions.write_changed(readers, wanted, shown, arguments.better))
         return
     lacking = []
     for _, reader in readers:
         try:
-            lines = list(question_text.write_items(reader, wanted, shown))
+            lines = list(questions.write_items(reader, wanted, shown))
             write(*[f"== {reader.folder}"] * (len(readers) > 1), *lines)
         except QuadragError as error:  # it has no such split, metric or id; another one of the folder may have it
             lacking.append(error)

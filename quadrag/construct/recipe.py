@@ -254,17 +254,15 @@ def is_grounded(answer: str, text: str) -> bool:
     return sum(pair in source for pair in pairs) * 2 >= len(pairs)
 
 
-def rejection_reason(
-    question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str
-) -> str | None:
+def check_question(question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str) -> None:
+    """Raise `Rejected` for a made question that does not hold."""
     if language_of(question) not in (language, ""):
-        return "question in another language"
+        raise Rejected("question in another language")
     if answers and all(_EMPTY.fullmatch(answer.strip(" 。.!！").lower()) for answer in answers):
-        return "answer says nothing"
+        raise Rejected("answer says nothing")
     if _POINTS.search(question):
-        return "question speaks of the document"
+        raise Rejected("question speaks of the document")
     if any(len(answer) > 1 and stands_in(answer, question) for answer in answers):
-        return "answer stands in the question"
+        raise Rejected("answer stands in the question")
     if not passages or any(find_verbatim(passage, text) is None for passage in passages):
-        return "passage is not in the source"
-    return None
+        raise Rejected("passage is not in the source")

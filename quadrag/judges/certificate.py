@@ -25,8 +25,7 @@ from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive
 from quadrag.printing import Progress
 from quadrag.records import write_text
-from quadrag.reporting.names import ALIKE, FEW, NOTHING, format_value
-from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.table import ALIKE, FEW, NOTHING, Cell, Row, Table, format_value
 from quadrag.results.certificates import FORM, Certificate, read_signature, round_two
 from quadrag.results.note import Note
 from quadrag.results.run import PROFILES

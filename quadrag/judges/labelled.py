@@ -16,11 +16,10 @@ from quadrag import catalogue
 from quadrag.errors import QuadragError, clean, read_yaml
 from quadrag.metric_record import metric_record
 from quadrag.reporting.messages import translate
-from quadrag.reporting.names import NOTHING, format_value, interval_cell
 from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.page.labelling import Labelling, Shown, change_row
 from quadrag.reporting.questions import ItemFilter, RunReader, spell_gold
-from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.table import NOTHING, Cell, Row, Table, format_value, interval_cell
 from quadrag.results.items import FAILED, reason_of
 from quadrag.results.run import Run
 from quadrag.sheet import read_sheet

@@ -23,7 +23,8 @@ from .note import Note, NoteCode
 from .record import RunRecord
 from .run import ALL, PROFILES, UNJUDGED, Cause, Counts, Run, Score, ScoreKey, Status, record_of
 
-_CALLS = (Cause.API_ERROR, Cause.RAISED, Cause.UNPARSABLE)  # of which a run keeps what was said
+# Of which a run keeps what was said, with the kind of their sentence then.
+_WITH_WORDS = {Cause.API_ERROR: "said", Cause.RAISED: "raised_said", Cause.UNPARSABLE: "said"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ def _check_run(scores: Sequence[Score], run: RunRecord, failures: AllFailures) -
     notes = []
     for (code, _, _, form, _), group in groups.items():
         lost = group[0][1]
-        said = next(iter(run.failures.values()), None) if lost.cause in _CALLS else None
+        said = next(iter(run.failures.values()), None) if lost.cause in _WITH_WORDS else None
         params = {name: getattr(lost, name) for name in ("profile", "failed", "total", "reasons")}
         params |= {"judge": run.judge, "limit": run.max_failed, "cause": lost.cause.value}
         params["said"] = run.verdict if form and run.judge and lost.cause is Cause.UNPARSABLE else said
@@ -233,12 +234,8 @@ def _of_failure(note: Note) -> Note:
     cause, said = Cause(params["cause"]), params["said"]
     form = metric_record(params["keys"][0].partition(".")[0]).verdict if params["judge"] is not None else ""
     name = cause.value.replace(" ", "_")
-    if said and cause is Cause.UNPARSABLE and form:
-        name = "verdict"
-    elif said and cause in (Cause.API_ERROR, Cause.UNPARSABLE):
-        name = "said"
-    elif said and cause is Cause.RAISED:
-        name = "raised_said"
+    if said:
+        name = "verdict" if form and cause is Cause.UNPARSABLE else _WITH_WORDS.get(cause, name)
     kind = name if cause in (Cause.JUDGE_UNREAD, Cause.JUDGE_DEAD) else "share"
     why = Note(NoteCode.INVALID, {"kind": f"why.{name}", **kept, "said": said, "form": form})
     return Note(note.code, {"kind": kind, **kept, "why": why})
@@ -307,7 +304,9 @@ def _check_data(run: RunRecord) -> Iterator[Note]:
     if run.provenance is not Provenance.OWN and (run.config.endswith("_original") or f"{run.config}_original" in known):
         kind = "original" if run.config.endswith("_original") else "revised"
     sample = {"level": "detail"} if run.provenance is Provenance.SAMPLE else {}  # of which a warning is given
-    yield Note(NoteCode.DATA, {"kind": kind, "source": run.source, **sample})
+    searched = run.options if run.retrieval else {}
+    corpus = [f"corpus with {name}={searched[name]}" for name in load(run.benchmark).corpus_options if name in searched]
+    yield Note(NoteCode.DATA, {"kind": kind, "source": "; ".join([run.source, *corpus]), **sample})
     if run.given:
         yield Note(NoteCode.OWN_FILES, {"files": sorted(run.given)})
     if "prompt" in (run.judging or {}):

@@ -73,8 +73,6 @@ class NoteCode(StrEnum):
     # What nobody said of answers from elsewhere: how their passages were found, with which prompts
     UNSAID = "unsaid"
     OTHER_PROMPTS = "other_prompts"
-    UNVERIFIED = "unverified"
-    OTHER_CORPUS = "other_corpus"
     PUBLISHED_SOURCE = "published_source"
     DOUBTFUL_PRINT = "doubtful_print"
     ROW_MARK = "row_mark"
@@ -99,7 +97,6 @@ class NoteCode(StrEnum):
     VERDICT = "verdict", Level.HEADLINE
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING
-    PROFILE_DISAGREES = "profile_disagrees", Level.WARNING
     NOT_COMPARED = "not_compared"
     VALUES_APART = "values_apart"
     P_RULE = "p_rule"

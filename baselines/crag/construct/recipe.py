@@ -26,9 +26,9 @@ from quadrag.construct.recipe import (
     Row,
     Step,
     Value,
+    check_question,
     load_prompts,
     reject,
-    rejection_reason,
     stands_in,
 )
 from quadrag.errors import QuadragError, parse_json
@@ -339,8 +339,7 @@ def correct(item: Item, changed: Mapping[str, Value]) -> Row:
     if line["answer"] in line["alt_ans"]:
         raise Rejected("another answer is the answer itself")
     # Of a comparison the answer stands in the question.
-    if reason := rejection_reason(line["query"], [], [line["query"]], line["query"], "en"):
-        raise Rejected(reason)
+    check_question(line["query"], [], [line["query"]], line["query"], "en")
     return line
 
 

@@ -135,7 +135,7 @@ def show_results(
     paper's layout. JSON, which names the folder, goes to `stdout`; where it is of several benchmarks it is a list.
     """
     from quadrag.records import dumps
-    from quadrag.reporting import facts, json_report, text
+    from quadrag.reporting import facts, text
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.tables import tabulate
 
@@ -154,7 +154,7 @@ def show_results(
     by_benchmark: dict[str, list[Any]] = {}
     for result in results:
         by_benchmark.setdefault(result.record.benchmark, []).append(result)
-    described = [json_report.describe_results(part, profiles, folder) for part in by_benchmark.values()]
+    described = [facts.describe_results(part, profiles, folder) for part in by_benchmark.values()]
     write(dumps(described if len(described) > 1 else described[0]), file=stdout)
 
 

@@ -14,7 +14,7 @@ from quadrag.chat.reply import ReadAnswer, read_answer
 from quadrag.errors import QuadragError, one_line, parse_json, tell_extra
 
 _PLACE = ("id", "config", "split")
-_FAILED = ReadAnswer(None, None, "api_error")
+_FAILED: ReadAnswer = (None, None, "api_error")
 _CUT = "max_tokens"  # how Inspect calls why a reply was cut by length
 LOG = re.compile(r"samples_quadrag_(.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+).*\.jsonl")  # of lm-eval: the task, and the time
 

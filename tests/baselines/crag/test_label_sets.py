@@ -116,23 +116,3 @@ def test_pairs_are_the_sign_of_two_values(cli, real_data):
     # It gives every answer the same, so it calls every pair even: right on the 85 that people do.
     assert re.search(rf"^j +{8500 / 280:.1f}! +0\.00! ", done.out, flags=re.MULTILINE), done.err
     assert re.search(r"^people \(ceiling\) +60\.0", done.out, flags=re.MULTILINE)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["openqa"], "OpenQA-eval"),
-        (["wice", "--metric", "truthfulness", "--data-dir", "."], "omnieval.hal"),
-        (["alce", "--data-dir", "."], "human_eval_utility_completed.json"),
-        (["wice", "--data-dir", "bad"], "dev.jsonl"),
-        (["evouna", "--data-dir", "bad"], "NQ.json"),
-        (["openqa-eval", "--data-dir", "bad"], "NQ301_human.tsv"),
-    ],
-)
-def test_what_is_no_known_set_is_one_line(cli, options, said):
-    bad = {"wice/dev.jsonl": '{"label": "no"}\n', "evouna/NQ.json": "5", "openqa_eval/NQ301_BEM.tsv": "a\tb\n"}
-    for name, text in bad.items():
-        Path("bad", name).parent.mkdir(parents=True, exist_ok=True)
-        Path("bad", name).write_text(text)
-    done = cli("certify-judge", *options)
-    assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done.err

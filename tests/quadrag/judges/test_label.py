@@ -71,22 +71,6 @@ def test_labels_of_a_random_draw(judged):
     assert "taken for a random draw" in done.out
 
 
-@pytest.mark.slow
-def test_one_line_for_a_wrong_sheet(judged):
-    judged("label", "runs/a", "--n", 6, "--out", "empty.csv")
-    changes = {"label": "maybe", "id": "x", "question": "谁？", "answer": "Another."}
-    for column, text in changes.items():
-        rows = [row | {"label": "right"} for row in rows_of("empty.csv")]
-        rows[0][column] = text
-        with Path("sheet.csv").open("w", encoding="utf-8", newline="") as file:
-            sheet = csv.DictWriter(file, rows[0])
-            sheet.writeheader()
-            sheet.writerows(rows)
-        done = judged("label", "runs/a", "--people", "sheet.csv")
-        assert done.code == 2 and f"'{text}'" in done.err and done.err.count("\n") == 1, done.err
-    assert judged("label", "runs/a", "--people", "empty.csv").code == 2, "no label"
-
-
 def test_a_verdict_that_could_not_be_read_is_no_verdict_of_wrong(cli):
     run = ("run", "rgb", "negative_rejection_zh", "--data-dir", "sample", "--ledger", "ledger", "--limit", "8")
     metric = ("--metric", "rejection_rate")
