@@ -69,7 +69,7 @@ def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None)
         embed.check()
     with ExitStack() as stack:
         ledger = stack.enter_context(policy.open_ledger()) if asks_models(spec) else None
-        policy = replace(policy, ledger=ledger) if ledger else policy
+        policy = replace(policy, ledger=ledger) if ledger is not None else policy
         system = system or _open_system(spec, policy)
         stack.callback(system.close)
         judges = []
