@@ -75,7 +75,6 @@ def name_keys(whole: Mapping[Any, Any]) -> str:
 
 
 def _read_passage(place: int, value: Any) -> Passage:
-    """Read a passage, alone or in a pair with its score; one without an id is called by its rank."""
     passage, score = value, None
     if isinstance(value, (tuple, list)) and len(value) == 2 and not hasattr(value, "_asdict"):
         score = _read_score(plain(value[1]))

@@ -14,8 +14,7 @@ from quadrag.provenance import Provenance
 from quadrag.reporting.notes import INTERVALS, note_ours, note_paper, note_validity
 from quadrag.reporting.published import find_row, lay_under, printed_lines, read_printed, read_table_beside
 from quadrag.reporting.table import NOTHING, Cell, PaperTables, Row, Table, name_model, our_lines
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Run
+from quadrag.results import Note, NoteCode, Run
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")

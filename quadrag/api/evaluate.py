@@ -12,10 +12,8 @@ from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels
 from quadrag.loading import Corpus, load_questions, open_whole_corpus
 from quadrag.records import Passage
+from quadrag.results import NAME, PROFILES, NoteCode, RunRecord, read_run
 from quadrag.results.certificates import read_certificates
-from quadrag.results.note import NoteCode
-from quadrag.results.record import NAME, RunRecord, read_run
-from quadrag.results.run import PROFILES
 from quadrag.run.models import open_models
 from quadrag.run.plan import plan_judges, plan_run
 from quadrag.run.run import run
@@ -26,7 +24,6 @@ from quadrag.systems.own import OpenQuestion, pose
 
 from .result import PAGE, Evaluation, check, entrance
 
-_FORMATS = ("text", "json", "schema")
 _CALLS = ("concurrency", "timeout", "max_reply_bytes", "max_failed", "ledger")  # what `CallPolicy` calls so
 
 
@@ -173,9 +170,13 @@ def evaluate(
         command=["quadrag.evaluate"],
     )
     judging = [more.pop(f"judge_{part}", None) for part in ("format", "max_tokens", "name")]
-    said: dict[str, Any] = {"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir}
-    said |= {"limit": limit, "embed": more.pop("bertscore", None), "options": more, "system": {"function": called}}
-    said["judges"] = _plan_judges(record.name, judge, *judging)
+    said: dict[str, Any] = {
+        **{"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir, "limit": limit},
+        "judges": _plan_judges(record.name, judge, *judging),
+        "embed": more.pop("bertscore", None),
+        "options": more,
+        "system": {"function": called},
+    }
     if record.default_context:  # else the function searches
         said["retriever"] = record.find_default_context(config) or NONE
     spec = plan_run(said, what="evaluate")
@@ -202,7 +203,7 @@ def evaluate(
 def _plan_judges(
     benchmark: str, named: Any, form: str | None, longest: int | None, names: str | Sequence[str] | None
 ) -> list[dict[str, Any]]:
-    check("judge_format", form or _FORMATS[0], _FORMATS)
+    check("judge_format", form or "text", ("text", "json", "schema"))
     judges = [] if named is None else _list(named)
     for one in judges:
         if not isinstance(one, str):

@@ -30,11 +30,10 @@ from quadrag.reporting.table import FEW, RATE, Table, count_all, count_both, for
 from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
+from quadrag.results import PROFILES, Level, Note, NoteCode, Place, Run, ScoreKey, Status
+from quadrag.results import Score as RunScore
 from quadrag.results import compare as comparisons
 from quadrag.results.items import FAILED, is_whole, pick_headlines, read_items, reason_of, with_pooled
-from quadrag.results.note import Level, Note, NoteCode
-from quadrag.results.run import PROFILES, Place, Run, ScoreKey, Status
-from quadrag.results.run import Score as RunScore
 from quadrag.run.folder import read_runs
 
 PAGE = "report.html"  # of a run, in its folder
@@ -273,7 +272,6 @@ class Evaluation(Shown, Mapping[str, Score]):
         return [self.profile, *(other for other in PROFILES if other != self.profile)]
 
     def _tables(self, verbose: bool = False) -> list[Table]:
-        """Make what the command prints, with what of it is kept on top."""
         tables = tabulate([(self.name, [self.result])], self._profiles, self.labels, verbose)
         tables[0].notes[:0] = [Note(NoteCode.KEPT, {"said": said}) for said in describe_kept([self.result])]
         return tables
@@ -338,7 +336,6 @@ def type_reasons(frame: Any, *columns: str) -> Any:
 
 
 _QUESTION = ["config", "split", "id"]
-_PARTS = ("difference", "interval", "n", "p", "p_holm", "detectable")
 
 
 class Difference(Number):
@@ -360,7 +357,7 @@ class Difference(Number):
     def of(cls, one: comparisons.Difference) -> Self:
         assert one.delta is not None and one.interval
         doubts = (say_score(score) for score in one.scores if score and score.value is not None)
-        parts = {name: getattr(one, name) for name in _PARTS if name != "difference"}
+        parts = {name: getattr(one, name) for name in ("interval", "n", "p", "p_holm", "detectable")}
         parts |= one.changes._asdict() if one.changes else dict.fromkeys(comparisons.Changes._fields)
         parts |= {"verdict": str(one.verdict), "reason": next(filter(None, doubts), "")}
         return cls(one.delta, write_difference(one), difference=one.delta, **parts)

@@ -21,7 +21,6 @@ from .reply import RETRIED
 
 MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
 _IN_FILES = ("concurrency", "timeout", "retries", "max_reply_bytes", "max_failed")  # numbers
-_MILLION = Decimal(1_000_000)
 # Chat templates add markers, and some a system prompt of their own (Llama 3.1 about 30 tokens, Qwen 2.5 about 20).
 _TEMPLATE_TOKENS = 64
 
@@ -49,7 +48,7 @@ class Rate(Record, extra="ignore"):
     output: Annotated[Decimal, Field(ge=0)]
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
-        return (self.input * prompt_tokens + self.output * completion_tokens) / _MILLION
+        return (self.input * prompt_tokens + self.output * completion_tokens) / 1_000_000
 
     def bound(self, messages: Any, parameters: Mapping[str, Any]) -> Decimal:
         """Return the most that a call can cost: no tokenizer makes more tokens than there are bytes."""

@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting import comparison, tables
+    from quadrag.results import own_profile
     from quadrag.results.certificates import read_certificates
     from quadrag.results.compare import compare
-    from quadrag.results.run import own_profile
     from quadrag.run.folder import read_runs
 
     least = dict(map(_read_least, arguments.fail_below))

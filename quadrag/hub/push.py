@@ -21,9 +21,7 @@ from quadrag.paths import cache_dir
 from quadrag.printing import remark
 from quadrag.provenance import Provenance
 from quadrag.records import scratch, write_text
-from quadrag.results.note import NoteCode
-from quadrag.results.record import RunRecord, read_run
-from quadrag.results.run import ALL, Score, read_scores
+from quadrag.results import ALL, NoteCode, RunRecord, Score, read_run, read_scores
 from quadrag.run.folder import run_folders
 
 from .export import (

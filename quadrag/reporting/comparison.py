@@ -10,6 +10,7 @@ from pathlib import Path
 
 from quadrag.errors import GateFailed, QuadragError, unknown_name
 from quadrag.metric_record import show_key
+from quadrag.results import PROFILES, Level, Note, NoteCode, Place, Run, Score, Status, group_notes
 from quadrag.results.certificates import note_judges
 from quadrag.results.check import check_lacking
 from quadrag.results.compare import (
@@ -28,8 +29,6 @@ from quadrag.results.compare import (
     name_judges,
 )
 from quadrag.results.items import is_whole, with_pooled
-from quadrag.results.note import Level, Note, NoteCode, group_notes
-from quadrag.results.run import PROFILES, Place, Run, Score, Status
 
 from .messages import say
 from .notes import INTERVALS, note_lower, note_units, note_validity

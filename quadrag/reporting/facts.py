@@ -6,9 +6,8 @@ from typing import Any
 
 from quadrag.chat.estimate import RULE, Estimate
 from quadrag.provenance import join
+from quadrag.results import NoteCode, Run, Status
 from quadrag.results.items import with_pooled
-from quadrag.results.note import NoteCode
-from quadrag.results.run import Run, Status
 from quadrag.stats import spread
 from quadrag.systems.models import JUDGE
 

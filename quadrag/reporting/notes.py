@@ -6,10 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from quadrag.benchmark import load
 from quadrag.metric_record import metric_record
 from quadrag.prompts import are_own
+from quadrag.results import PROFILES, Note, NoteCode, Run, RunRecord, Score, Status, group_notes
 from quadrag.results.check import check_context, check_validity
-from quadrag.results.note import Note, NoteCode, group_notes
-from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Run, Score, Status
 from quadrag.spec import EXTRACTIVE, RAG, UNKNOWN
 
 from .published import Published, find_beside, note_recipe

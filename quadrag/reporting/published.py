@@ -22,9 +22,7 @@ from quadrag.metric_record import metric_record
 from quadrag.parts import SETTINGS
 from quadrag.prompts import are_own
 from quadrag.provenance import Provenance
-from quadrag.results.note import Note, NoteCode, group_notes
-from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Run, Score
+from quadrag.results import PROFILES, Note, NoteCode, Run, RunRecord, Score, group_notes
 from quadrag.spec import NONE, RAG, UNKNOWN, Replica
 
 from .table import NOTHING, RATE, Cell, Figure, Row, Table, our_lines

@@ -13,10 +13,9 @@ from quadrag.benchmark import load
 from quadrag.catalogue import configs
 from quadrag.metric_record import show_key
 from quadrag.provenance import Share, join
+from quadrag.results import ALL, PROFILES, Note, NoteCode, Run, Score, Status, find_by_phrase, own_profile
 from quadrag.results.certificates import note_judges
 from quadrag.results.items import exclude, items_of, pick_headlines, with_pooled
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import ALL, PROFILES, Run, Score, Status, find_by_phrase, own_profile
 from quadrag.run.folder import refuse_repeated_tasks
 from quadrag.spec import NONE
 from quadrag.stats import choose_fill, counted

@@ -17,8 +17,7 @@ from quadrag.errors import QuadragError, parse_json
 from quadrag.stats import NOT_APPLICABLE
 
 from .items import Lines
-from .note import Note, NoteCode
-from .record import RunRecord, sum_of
+from .record import Note, NoteCode, RunRecord, sum_of
 from .run import PROFILES, Cause, Run, Score, Status, record_of
 
 FIRST = 12  # verdicts of a judge: where none of these can be read, it is asked no further

@@ -19,8 +19,7 @@ from quadrag.stats import NOT_APPLICABLE
 
 from .certificates import REFUSED, kept_certificates, mark_by_chance
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
-from .note import Note, NoteCode
-from .record import RunRecord
+from .record import Note, NoteCode, RunRecord
 from .run import ALL, PROFILES, UNJUDGED, Cause, Counts, Run, Score, ScoreKey, Status, record_of
 
 # Of which a run keeps what was said, with the kind of their sentence then.
@@ -29,8 +28,6 @@ _WITH_WORDS = {Cause.API_ERROR: "said", Cause.RAISED: "raised_said", Cause.UNPAR
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How many items of a score failed; equal ones are told of together."""
-
     tried: int  # items that its metric applies to
     total: int  # those of them that could fail, since no rule decided them; of replies alone, all
     failed: int
@@ -191,12 +188,15 @@ _OPTIONS = {"no judge": "--judge", "no embedding": "--bertscore"}  # by what a m
 def check_validity(result: Run) -> list[Note]:
     """Make those notes of a run without which its numbers mislead."""
     run = result.record
-    notes = [Note(NoteCode.MADE_UP_DATA)] if run.provenance is Provenance.SAMPLE else []
-    notes += _check_parts(result)
-    notes += check_failures(run)
-    notes += [_of_judge(note, result) for note in run.find_notes(NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)]
-    notes += [*_check_texts(result), *_check_passages(run)]
-    return [*notes, *[Note(NoteCode.MATCHED_BY_IDS)] * run.by_ids]
+    return [
+        *[Note(NoteCode.MADE_UP_DATA)] * (run.provenance is Provenance.SAMPLE),
+        *_check_parts(result),
+        *check_failures(run),
+        *(_of_judge(note, result) for note in run.find_notes(NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)),
+        *_check_texts(result),
+        *_check_passages(run),
+        *[Note(NoteCode.MATCHED_BY_IDS)] * run.by_ids,
+    ]
 
 
 def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[0]) -> list[Note]:
@@ -281,8 +281,7 @@ def _check_texts(result: Run) -> Iterator[Note]:
         yield Note(NoteCode.EMPTY_ANSWERS, {"kind": "own" if own else "model", "count": empty, "total": total})
     for text, questions in places.items():
         if len({*questions}) > 1 and len(questions) >= _MOSTLY * total:
-            said = one_line(text, _SHOWN)
-            yield Note(NoteCode.SAME_ANSWER, {"count": len(questions), "total": total, "text": said})
+            yield Note(NoteCode.SAME_ANSWER, {"count": len(questions), "total": total, "text": one_line(text, _SHOWN)})
 
 
 def _check_passages(run: RunRecord) -> Iterator[Note]:
@@ -294,8 +293,8 @@ def _check_passages(run: RunRecord) -> Iterator[Note]:
         kind = "no_gold_option" if options else "no_gold"
         yield Note(NoteCode.RETRIEVAL_UNMEASURED, {"kind": kind, "count": gave["passages"], "options": options})
     if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
-        counts = {"count": bare, "total": gave["questions"] + bare}
-        yield Note(NoteCode.RETRIEVAL_UNMEASURED, {"kind": "bare", **counts})
+        params = {"kind": "bare", "count": bare, "total": gave["questions"] + bare}
+        yield Note(NoteCode.RETRIEVAL_UNMEASURED, params)
 
 
 def _check_data(run: RunRecord) -> Iterator[Note]:
@@ -371,8 +370,8 @@ def explain_score(score: Score) -> Note | str:
     """Say why a score has no value, or why that says nothing of the answers; "" where neither is so."""
     if score.status is Status.INVALID and not score.reason.startswith("judge"):
         lost = {why: n for why, n in score.counts.unscored.items() if why in FAILED}
-        counts = {"failed": sum(lost.values()), "total": score.counts.n_total}
-        return Note(NoteCode.REASON, {"kind": "failed", "reasons": lost, **counts})
+        params = {"kind": "failed", "reasons": lost, "failed": sum(lost.values()), "total": score.counts.n_total}
+        return Note(NoteCode.REASON, params)
     if score.status is Status.UNRELIABLE or (score.status is Status.UNTRUSTED_JUDGE and score.value is None):
         return ""
     return Note(NoteCode.REASON, {"kind": score.reason}) if score.reason in _REASONS else score.reason

@@ -28,8 +28,7 @@ from quadrag.stats import (
 
 from .certificates import kept_certificates
 from .items import average_samples, counts, items_of, name_question, name_whole, pick_headlines, stratify, with_pooled
-from .note import NoteCode
-from .record import RunRecord
+from .record import NoteCode, RunRecord
 from .run import PROFILES, Place, Run, Score, Status, find_by_phrase
 
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
@@ -43,8 +42,6 @@ Values: TypeAlias = tuple[dict[Any, float], dict[Any, float]]  # what each quest
 
 
 class Reason(StrEnum):
-    """Why a score of two runs has no difference."""
-
     INVALID = "invalid"
     ONLY_ONE = "only_one"  # has it, or was judged
     JUDGE_CONSTANT = "judge_constant"  # it says the same of every answer
@@ -412,7 +409,6 @@ def gains_of(values: Values, place: Place) -> dict[Any, float]:
 
 
 def list_gains(first: Run, second: Run, place: Place, profile: str = PROFILES[0]) -> dict[Any, float]:
-    """Return what each question that both runs scored gained in the second one, its samples' mean, by its key."""
     sides = _find_sides((first, second), place, profile)
     return gains_of(_count(sides, place, profile), place) if sides else {}
 

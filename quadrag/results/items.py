@@ -229,7 +229,6 @@ def average_samples(items: Iterable[Item], fill: float | None) -> dict[Any, floa
 
 
 def _average(result: Run, items: Iterable[Item], fill: float | None) -> dict[Any, float]:
-    """Return what questions count as, whatever their splits: the mean over those in which they count."""
     values: dict[Any, list[float]] = {}
     for place, value in average_samples(items, fill).items():
         values.setdefault(name_question(result.asked, place), []).append(value)

@@ -18,8 +18,7 @@ from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_k
 from quadrag.records import Key
 from quadrag.stats import Interval
 
-from .note import Note, NoteCode
-from .record import RunRecord, check_stage
+from .record import Note, NoteCode, RunRecord, check_stage
 
 Place: TypeAlias = tuple[str, str, str, str]  # config, split, metric and key of a row
 PROFILES = ("official", "corrected")
@@ -192,8 +191,6 @@ PROFILES = ("official", "corrected")
 
 
 class Asked(NamedTuple):
-    """What is kept of a question in a run's folder."""
-
     sha256: str  # a digest of it with its gold, by which two runs know the questions that they share
     unit: str | None = None  # what hangs together with it; None where it stands alone
     # the groups of questions that it belongs to, by the name of the grouping.

@@ -25,10 +25,10 @@ from quadrag.errors import QuadragError, Unreadable
 from quadrag.passages import read_passages
 from quadrag.printing import remark
 from quadrag.records import Key, Passage, Question, digest, dumps, jsonl_text, read_jsonl, write_text
+from quadrag.results import NAME, Asked, Run, RunRecord, read_run, read_scores
 from quadrag.results.certificates import Certificate
 from quadrag.results.check import settle_scores
-from quadrag.results.record import NAME, RunRecord, check_stage, is_as_written, read_run, sha256
-from quadrag.results.run import Asked, Run, read_scores
+from quadrag.results.record import check_stage, is_as_written, sha256
 from quadrag.scoring.drive import find_units
 from quadrag.spec import NONE, RunSpec
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from quadrag import __version__, stats
 from quadrag.benchmark import Benchmark, Finder, identify_options, load
-from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import FAILED
 from quadrag.data.authors import know_files
 from quadrag.errors import NotReady
@@ -26,10 +25,9 @@ from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
 from quadrag.printing import Progress
 from quadrag.provenance import Share, Source, join
 from quadrag.records import Answer, Key, Passage, Question, append_rows, digest, dumps, jsonl_text, read_whole_rows
+from quadrag.results import Asked, Run, RunRecord, Score
 from quadrag.results.check import settle_scores
 from quadrag.results.items import find_short
-from quadrag.results.record import RunRecord
-from quadrag.results.run import Asked, Run, Score
 from quadrag.scoring.drive import DeadJudge, ScoringInputs
 from quadrag.scoring.judging import Scored, check_judges, count_verdicts, score_answers
 from quadrag.scoring.served import read_served
@@ -304,11 +302,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Passages
         return Generated([Answer(**row) for _, row in folder.read(ANSWERS)])
     system.keep(folder.place(ANSWERING))
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples) as progress:
-        try:
-            generated = system.answer(loaded, loaded.questions, passages, progress.update)
-        except BudgetReached as stop:
-            (generated,) = stop.results
-            generated.stopped = stop.params
+        generated = system.answer(loaded, loaded.questions, passages, progress.update)
     record.failures, record.latency_seconds = generated.failures, generated.latency
     if generated.stopped:
         return generated

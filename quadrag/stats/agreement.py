@@ -32,7 +32,6 @@ def count_pairs(labels: Sequence[Any], verdicts: Sequence[Any], classes: Sequenc
 
 
 def agreement(table: NDArray[Any]) -> Agreement:
-    """Return what a table of counts, at least one, comes to."""
     accuracy, kappa, ac1 = (float(value) for value in _coefficients(np.asarray(table, dtype=np.float64)))
     return Agreement(int(table.sum()), accuracy, *(value if np.isfinite(value) else None for value in (kappa, ac1)))
 

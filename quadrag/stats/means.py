@@ -32,7 +32,6 @@ class Item(NamedTuple):
 
     @property
     def drawn(self) -> Hashable:
-        """What is drawn anew as a whole: the unit, else the question."""
         return self.question if self.unit is None else self.unit
 
 

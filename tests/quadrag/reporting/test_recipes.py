@@ -18,7 +18,7 @@ from quadrag.provenance import Provenance
 from quadrag.reporting.published import list_reasons
 from quadrag.reporting.settings import compare_settings, find_settings
 from quadrag.reporting.tables import tabulate_paper
-from quadrag.results.run import Run
+from quadrag.results import Run
 from quadrag.run.folder import read_result
 from quadrag.run.plan import read_recipe, recipes
 from quadrag.spec import merge

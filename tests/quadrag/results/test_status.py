@@ -9,9 +9,8 @@ from specs import record_of
 
 from quadrag.benchmark import MetricUse, load
 from quadrag.records import Question
+from quadrag.results import Note, NoteCode, Score, Status
 from quadrag.results.check import settle_scores
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Score, Status
 from quadrag.scoring.drive import Measured, score_split
 
 pytestmark = pytest.mark.plugins

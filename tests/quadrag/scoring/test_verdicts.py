@@ -7,9 +7,8 @@ from specs import record_of, spec_of
 
 from quadrag.benchmark import load
 from quadrag.records import Answer, Question
+from quadrag.results import NoteCode, Status
 from quadrag.results.check import settle_scores
-from quadrag.results.note import NoteCode
-from quadrag.results.run import Status
 from quadrag.scoring.drive import ScoringInputs, score
 from quadrag.scoring.judging import find_oddities
 

@@ -10,8 +10,7 @@ from specs import record_of
 
 from quadrag.benchmark import Stratum
 from quadrag.provenance import Provenance
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Asked, Run, Score, Status
+from quadrag.results import Asked, Note, NoteCode, Run, Score, Status
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
 RGB_SPLITS = ["noise_0", "noise_20", "noise_40"]
