@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.reporting.comparison import refuse_same
-    from quadrag.run.files.answers import sift_logs
+    from quadrag.run.answers import sift_logs
 
     refuse_same(arguments.answers)
     files, broken = sift_logs([*map(Path, arguments.answers)], arguments.benchmark, arguments.config)
@@ -65,10 +65,9 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
     """Score files, and print and write what they came to: of those that can be compared the comparison."""
     from quadrag.reporting.tables import gather_systems, group_systems
     from quadrag.results.certificates import lay_beside
-    from quadrag.run.files.answers import name_files
-    from quadrag.run.files.logs import find_maker
+    from quadrag.run.answers import find_origin, name_files
 
-    logged = {maker.settings.get("profile") if (maker := find_maker(file)) else None for file in files}
+    logged = {origin.settings.get("profile") if (origin := find_origin(file)) else None for file in files}
     profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
     out = Path(arguments.out) if arguments.out else None
     results = _score_files(arguments, files, out, profiles[0])
@@ -84,7 +83,7 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.benchmark import load
-    from quadrag.run.files.answers import AnswersFile, name_files, refuse_full
+    from quadrag.run.answers import AnswersFile, name_files, refuse_full
     from quadrag.run.models import open_models
     from quadrag.run.run import run
     from quadrag.scoring.judging import list_judged
@@ -114,8 +113,7 @@ def _plan(arguments: argparse.Namespace, file: Path) -> Any:
     """Make the spec of a file: the user's word goes before its own; a log says its retriever, options and data."""
     from quadrag.benchmark import load
     from quadrag.catalogue import benchmark_name
-    from quadrag.run.files.answers import read_head
-    from quadrag.run.files.logs import find_maker
+    from quadrag.run.answers import find_origin, read_head
     from quadrag.run.plan import plan_run
     from quadrag.spec import NONE, UNKNOWN
 
@@ -130,8 +128,8 @@ def _plan(arguments: argparse.Namespace, file: Path) -> Any:
         if None not in (value, log.get(name)) and log[name] != value:
             raise QuadragError(f"{file} was made with {name}={log[name]}, not {value}; leave it out")
     partial["options"] = {**given, **head.get("options", {})}
-    if maker := find_maker(file):
-        partial.setdefault("data_dir", maker.settings.get("data_dir"))
+    if origin := find_origin(file):
+        partial.setdefault("data_dir", origin.settings.get("data_dir"))
     # Of a retriever that searches, a log does not say the settings.
     retriever = retriever or (log["retriever"] if log["retriever"] in (NONE, record.default_context) else None)
     partial.pop("retriever", None)

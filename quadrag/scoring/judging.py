@@ -184,8 +184,8 @@ def check_judges(runs: Sequence[tuple[Benchmark, RunSpec]], judges: int) -> None
     most = max((metric.judge + 1 for metric in judged), default=0)
     if judges > most and not any(metric.panel for metric in judged):
         configs = ", ".join(dict.fromkeys(spec.config for _, spec in runs))
-        named = f"{judges} judges are named, and {runs[0][0].name} {configs} asks {most} as it is run here"
-        raise QuadragError(f"{named}; leave out --judge, or give fewer")
+        asks = f"{runs[0][0].name} {configs} asks {most} judge{'s' * (most != 1)} at most as it is run here"
+        raise QuadragError(f"{asks}, not {judges}; give fewer --judge, or none")
 
 
 def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str, Any]:
