@@ -16,10 +16,9 @@ from measuring import apart, options_of, peak, table, timed
 
 from quadrag.benchmark import Document
 from quadrag.data.builders import open_builder, rows
-from quadrag.retrieval.bm25 import build_index, open_index
+from quadrag.retrieval.bm25 import analyser, build_index, open_index
 from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
-from quadrag.retrieval.terms import analyser
 
 K = 8
 

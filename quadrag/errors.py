@@ -104,11 +104,6 @@ def one_line(text: object, longest: int | None = None) -> str:
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-def unreadable_index(folder: object, error: Exception) -> QuadragError:
-    """Return the error of an index that is there and cannot be read."""
-    return QuadragError(f"{folder} is no index that can be read ({one_line(error)}); remove it, and it is built again")
-
-
 def clean(value: _Value) -> _Value:
     """Return a text, or the texts of lists and mappings, as UTF-8 can hold it: half of a surrogate pair is U+FFFD."""
     if isinstance(value, str):

@@ -142,7 +142,7 @@ class ContextBuilder:
         for question, names, places in parallel.each(_read_pages, with_pages(self._task, questions)):
             candidates = list(places)
             passages = []
-            for at, score in rank_sentences(question.query, candidates, self._encoder, room=2**31):
+            for at, score in rank_sentences(question.query, candidates, self._encoder):
                 page, number = places[candidates[at]]
                 passages.append(Passage(f"web/{page}#{number}", names[page], candidates[at], round(score, 6)))
             yield question, passages

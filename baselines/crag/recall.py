@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from quadrag.metrics._shared.fold import fold
+from quadrag.metrics._shared.scoring import fold
 from quadrag.reporting.names import interval_cell
 from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.table import Row, Table

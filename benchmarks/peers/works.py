@@ -87,7 +87,7 @@ def bm25_by_quadrag(given: Given) -> Work:
 
 def terms(texts: list[str]) -> list[list[str]]:
     """Cut texts into characters, so that no cutting is measured."""
-    from quadrag.retrieval.terms import analyser
+    from quadrag.retrieval.bm25 import analyser
 
     return list(map(analyser("unigram"), texts))
 

@@ -70,7 +70,6 @@ class Config(datasets.BuilderConfig):  # type: ignore[misc]
 
     @property
     def files(self) -> list[str]:
-        """Names of the files of all splits, in reading order."""
         return list(dict.fromkeys(name for split in self.splits for name in self.files_of(split)))
 
     @property
@@ -86,7 +85,6 @@ class Config(datasets.BuilderConfig):  # type: ignore[misc]
         """Raise ValueError where the options are none; `load_dataset` sets them on a copy, past the constructor."""
 
     def expect(self, right: bool, option: str, expected: str) -> None:
-        """Raise ValueError where an option is not right."""
         if not right:
             raise ValueError(f"{option} is {getattr(self, option)!r}; expected {expected}")
 
@@ -115,7 +113,6 @@ class Builder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
         return files, config.lacking(split, files)
 
     def download(self, dl_manager: Any) -> dict[str, Found]:
-        """Fetch the files of all splits and verify them; a wrong one is removed."""
         config = self.config
         names = [name for name in config.files if name not in config.named]
         paths = {**config.named, **dl_manager.download({name: self.URL + name for name in names})}
@@ -130,7 +127,6 @@ class Builder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
     def make_info(
         self, features: Mapping[str, Any], description: str, citation: str, homepage: str, licence: str
     ) -> datasets.DatasetInfo:
-        """Return what `_info` does, after a look at the options."""
         self.config.check_options()
         about = {"description": description, "citation": citation, "homepage": homepage, "license": licence}
         return datasets.DatasetInfo(features=datasets.Features(features), **about)
@@ -189,7 +185,6 @@ def as_text(value: Any) -> str | None:
 
 
 def check_object(value: Any, where: str) -> dict[str, Any]:
-    """Return an object of JSON; ValueError where it is another value."""
     if not isinstance(value, dict):
         raise ValueError(f"{where} is a {type(value).__name__}; expected an object")
     return value

@@ -83,7 +83,6 @@ def alternatives_of(value):
 
 
 def _parse_list(text):
-    """The list that a text is in JSON or in Python, numbers as they are written; else the text."""
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return text
@@ -215,9 +214,7 @@ class Crag(Builder):
 # --- from files to records -------------------------------------------------------------------------------------------
 
 
-class _Joined(io.RawIOBase):
-    """Files one behind the other, as one stream."""
-
+class _JoinedFiles(io.RawIOBase):
     def __init__(self, paths):
         self._rest = [Path(path) for path in reversed(paths)]
         self._file = self._rest.pop().open("rb")
@@ -264,10 +261,9 @@ def _is_tar(head):
 
 
 def _records(paths):
-    """Yield place and object of every line in a file, or in the parts of one; ValueError names what is wrong."""
     label = str(paths[0]) if len(paths) == 1 else f"{paths[0]} to {str(paths[-1]).rpartition('.')[2]}"
     empty = True
-    with contextlib.closing(_Joined(paths)) as raw:
+    with contextlib.closing(_JoinedFiles(paths)) as raw:
         try:
             stream = _open(raw)
             lines = _archive_lines(stream, label) if _is_tar(stream.peek()) else json_lines(stream, label)
@@ -315,7 +311,6 @@ def _text(value, nan=None):
 
 
 def _row(record, where, pages, private):
-    """The row of a record; ValueError names one without id, query, answer or pages, where these are needed."""
     answer, more = record.get("answer"), []
     if isinstance(answer, list):
         answer, *more = alternatives_of(answer) or [None]

@@ -133,7 +133,6 @@ class OmniEvalConfig(Config):
 
     @property
     def tasks(self):
-        """Names of the tasks of the config."""
         return list(_TASKS) if self.name == "all" else [self.name]
 
     @property
@@ -301,7 +300,6 @@ def _tasks_in(path):
 
 
 def _records(path):
-    """Yield number from 1, place and value of every line, row or item of a file; ValueError names what is wrong."""
     with Path(path).open("rb") as file:
         if Path(path).suffix == ".parquet":
             values = _parquet(file, path)
@@ -333,7 +331,6 @@ def _parquet(file, path):
 
 
 def _questions(config, split, files):
-    """Yield place and row of every question of a split, in the order of its files."""
     before = 0  # lines of the parts, which are counted as one file
     for name, path in files.items():
         number, part = 0, name.startswith(f"{split}/part-")

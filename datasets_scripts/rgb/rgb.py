@@ -144,12 +144,10 @@ class RgbConfig(Config):
 
     @property
     def ability(self):
-        """The testbed: the name without its language and suffix."""
         return next(ability for ability in _ABILITIES if self.name.startswith(ability))
 
     @property
     def language(self):
-        """`en` or `zh`."""
         return self.name.removesuffix("_original")[-2:]
 
     @property
@@ -166,7 +164,6 @@ class RgbConfig(Config):
 
     @property
     def split_noise(self):
-        """Split name to noise ratio, in the paper's order."""
         ratios = _ABILITIES[self.ability][1]
         if len(ratios) == 1:
             return {"test": ratios[0] if self.noise_ratio is None else self.noise_ratio}

@@ -9,10 +9,8 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from .fold import fold
-from .scoring import Column, Item, Request, Scorer
+from .scoring import Column, Item, Request, Scorer, column, fold, strings
 from .slots import ask_user, fill, instructions
-from .tally import column, strings
 
 REJECTION = ("信息不足", "insufficient information")
 FACTUAL_ERROR = ("事实性错误", "factual errors")
@@ -103,7 +101,8 @@ def stands_whole(text: str, accepted: str, language: str = "en", profile: str = 
     if not accepted or accepted not in _squeeze(text, language):
         return False
     raw = f"\0\0{text}\0\0"  # so that an edge always has two neighbours
-    within = _within_numbers(raw) if profile == "corrected" else ()
+    numbers = _NUMBER.finditer(raw) if profile == "corrected" else ()
+    within = {place for number in numbers for place in range(number.start() + 1, number.end())}
     kept = [i for i, c in enumerate(raw) if c != " " or language != "zh"]
     answer = "".join(raw[i] for i in kept)
     start = answer.find(accepted)
@@ -121,10 +120,6 @@ def _runs_on(edge: str, near: str, beyond: str) -> bool:
     if edge.isdecimal():
         return near.isdecimal() or (near in ".," and beyond.isdecimal())
     return all(c.isalpha() and not _CJK.match(c) for c in (edge, near))
-
-
-def _within_numbers(text: str) -> set[int]:
-    return {place for number in _NUMBER.finditer(text) for place in range(number.start() + 1, number.end())}
 
 
 class SentenceReader:
@@ -161,12 +156,9 @@ class SentenceReader:
 
 
 class LanguageScorer(Scorer):
-    """A scorer of answers in one of RGB's two languages."""
-
     reference = staticmethod(parts)
 
     def __init__(self, *, language: str = "en", **common: Any) -> None:
-        """Take the language of the answers."""
         super().__init__(**common)
         if language not in ("en", "zh"):
             raise ValueError(f"language is {language!r}; expected en or zh")
@@ -185,7 +177,6 @@ class JudgedScorer(LanguageScorer):
     PROMPTS: ClassVar[Mapping[str, str]]  # by language
 
     def __init__(self, *, language: str = "en", prompt: str | None = None, **common: Any) -> None:
-        """Take the language of the answers, and instructions in place of our own."""
         super().__init__(language=language, **common)
         given = None if prompt is None else {"prompt": prompt}
         self.prompt = instructions(given, {"prompt": self.PROMPTS[language]}, {"prompt": ["{answer}"]})["prompt"]

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a metric's pure core does: items in, requests out, replies in, rows with both profiles out.
 
+Texts are compared by words as folded: what differs in writing alone, and a reader takes for the same, is the same.
+That is composed and decomposed letters, forms of width, blanks and line breaks, hyphens and minus signs, apostrophes,
+quotation marks, and numbers whose digits are grouped or not. What tells numbers apart stays, so this is not NFKC, which
+makes 102 of 10² and 51/2 of 5½. Case stays, and so do traditional and simplified characters.
+
 `Scorer.score` is a generator. It yields lists of requests, receives a list with the reply to each, and returns a row an
 item, so whoever drives it decides who is asked, how often, and what is kept. Nothing here opens a connection.
 
@@ -12,12 +17,143 @@ where the judge was not asked, by a rule, `ruled`.
 
 import hashlib
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from .tally import NOT_APPLICABLE, UNSCORED, column, is_list, missing, split_reasoning, strings
+_HARD = "\u00a0"  # stands for the blanks that no line breaks at, until digits are grouped
+_LIKE = {
+    _HARD: "\u00a0\u2007\u2009\u202f",
+    " ": "\u115f\u1160\u2800\u3164",  # no white space to Unicode, but nothing to see either
+    "-": "\u02d7\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\ufe63",
+    "'": "`\u00b4\u02b9\u02bb\u02bc\u02bd\u2018\u2019\u201a\u201b\u2032\ua78c",
+    '"': "\u201c\u201d\u201e\u201f\u2033",
+    "/": "\u2044\u2215",
+}
+_PLAIN = {char: plain for plain, chars in _LIKE.items() for char in chars}
+_GROUPED = re.compile(
+    rf"(?<![0-9])(?<![0-9][.,])[1-9][0-9]{{0,2}}(?P<mark>[,'{_HARD}])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*"
+    r"(?!(?P=mark)?[0-9])"
+)
+# Han, kana and bopomofo, with their punctuation: a blank beside one of them separates nothing.
+_UNSPACED = "[\u2e80-\u312f\u3190-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_BLANKS = re.compile(f"(?<={_UNSPACED}) +| +(?={_UNSPACED})| +(?= )")
+
+
+class _Alike(dict[int, str]):
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        form, _, narrow = unicodedata.decomposition(char).partition(" ")
+        if form in ("<wide>", "<narrow>"):
+            plain = self[int(narrow, 16)]
+        elif char.isspace():
+            plain = _PLAIN.get(char, " ")
+        else:
+            unseen = unicodedata.category(char) in ("Cc", "Cf") or 0xFE00 <= code <= 0xFE0F
+            plain = "" if unseen else _PLAIN.get(char, char)
+        self[code] = plain
+        return plain
+
+
+_ALIKE = _Alike()
+
+
+@lru_cache(maxsize=1 << 12)
+def fold(text: str) -> str:
+    """Return a text as it is compared; "" where there is nothing to see in it."""
+    plain = text if text.isascii() and text.isprintable() else unicodedata.normalize("NFC", text.translate(_ALIKE))
+    plain = _GROUPED.sub(lambda number: number[0].replace(number["mark"], ""), plain.replace("`", "'"))
+    return _BLANKS.sub("", plain.replace(_HARD, " ")).strip()
+
+
+# In the order in which an item with several is counted. A function of the user's has "raised" an exception,
+# a file of answers "null" in their place.
+UNSCORED = ("api_error", "raised", "unparsable", "truncated", "null")
+NOT_APPLICABLE = "not_applicable"
+# The tags that models write around their reasoning.
+_NAMES = r"(?:seed:)?(?:think(?:ing)?|thought|reasoning)"
+_TAG = re.compile(rf"(?i:<\s*{_NAMES}\s*>)|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>")
+_OPEN = re.compile(rf"[\s\ufeff]*(?:{_TAG.pattern})")
+_CLOSE = re.compile(rf"(?i:<\s*/\s*{_NAMES}\s*>)|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>")
+# The channels of gpt-oss, as it writes them, and as they read where their marks were dropped.
+_CHANNELS = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>")
+_MARK = r"<\|(?:end|return|call|start|channel)\|>"
+_CHANNEL = re.compile(rf"<\|channel\|>\s*(\w+).*?<\|message\|>(.*?)(?={_MARK}|\Z)", re.DOTALL)
+_SPOKEN = re.compile(r"\s*analysis(?=\S)(.*?)assistant(?:commentary.*?assistant)?final", re.DOTALL)
+
+
+def is_list(value: Any) -> bool:
+    """Whether it is a list or stands in for one: a tuple, an array, a column of a data set; no table, no mapping."""
+    table = hasattr(value, "columns") or hasattr(value, "column_names")  # these iterate over names, or over rows
+    return hasattr(value, "__iter__") and not table and not isinstance(value, str | bytes | Mapping)
+
+
+def string(value: Any, name: str, null: bool = False) -> Any:
+    if null and (value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"):
+        return None
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is {type(value).__name__}; expected a string{' or None' if null else ''}")
+    return str(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def column(values: Any, name: str, n: int | None = None, entries: str = "") -> list[Any]:
+    """Return a column of `n` entries as a list; ValueError for a table, a mapping, a set."""
+    if not is_list(values) or isinstance(values, Set):
+        kind = type(values).__name__
+        raise ValueError(
+            f"{name} is {kind}; expected a list{entries or ', one per prediction'}; of a table pass a column"
+        )
+    listed = list(values.to_pylist() if hasattr(values, "to_pylist") else values)
+    if n is not None and len(listed) != n:
+        raise ValueError(f"{name} has {len(listed)} entries for {n} predictions; give one per prediction")
+    return listed
+
+
+def strings(values: Any, name: str, n: int | None = None, null: bool = False) -> list[Any]:
+    listed = column(values, name, n, " of strings")
+    return [string(value, f"{name}[{i}]", null) for i, value in enumerate(listed)]
+
+
+def read_accepted(reference: Any, name: str = "reference") -> list[str]:
+    """Bring a reference to a list of accepted answers: of a string, a list of strings, or None for none."""
+    return strings([reference] if isinstance(reference, str) else [] if reference is None else reference, name)
+
+
+def missing(predictions: Sequence[Any], states: Any) -> list[str]:
+    """Return the reason why each item has no answer, "" where it has one; without `states` it is "api_error"."""
+    n = len(predictions)
+    given = [None] * n if states is None else strings(states, "states", n, null=True)
+    reasons = ["" if p is not None else why or "api_error" for p, why in zip(predictions, given, strict=True)]
+    for i, reason in enumerate(reasons):
+        if reason and reason not in UNSCORED:
+            raise ValueError(f"states[{i}] is {reason[:60]!r}; expected None or one of {', '.join(UNSCORED)}")
+    return reasons
+
+
+def split_reasoning(content: str) -> tuple[str, str | None]:
+    """Split a model's output into answer and reasoning, or None; reasoning without an end leaves an empty answer.
+
+    Reasoning stands at the start, between tags as ``<think>`` and ``</think>``, or in channels that are not ``final``.
+    Chat templates that open it themselves leave only ``</think>`` in the output.
+    """
+    answer, thoughts = content, []
+    while True:
+        opened, closed = _OPEN.match(answer), _CLOSE.search(answer)
+        if _CHANNELS.match(answer):
+            parts = _CHANNEL.findall(answer)
+            thoughts += [text for name, text in parts if name != "final"]
+            answer = "".join(text for name, text in parts if name == "final")
+        elif spoken := _SPOKEN.match(answer):
+            thoughts.append(spoken[1])
+            answer = answer[spoken.end() :].lstrip()
+        elif opened or (closed and not _TAG.search(answer, 0, closed.start())):
+            thoughts.append(answer[opened.end() if opened else 0 : closed.start() if closed else None])
+            answer = answer[closed.end() :].lstrip() if closed else ""
+        else:
+            return answer, "\n".join(filter(None, map(str.strip, thoughts))) or None
+
 
 PROFILES = ("official", "corrected")
 _STRETCH, _STEP = 140, 20  # bytes: a stretch is longer than a verdict, and than a rule of them that a judge quotes
@@ -47,24 +183,29 @@ class Scorer:
     prompt = ""  # all that a judge is instructed with
 
     def __init__(self, profiles: Sequence[str] = PROFILES, judges: int = 0, config: str | None = None) -> None:
-        """Take the profiles that are wanted, how many judges share the work, and the config's name."""
         self.profiles, self.judges, self.config = profiles, judges, config
         self.keys: Sequence[str] = self.KEYS
 
     @staticmethod
+    def prediction(value: Any, name: str) -> Any:
+        """Bring one answer to the declared shape, None where there is none; `name` is what an error calls it."""
+        return string(value, name, null=True)
+
+    @staticmethod
     def reference(value: Any, name: str) -> Any:
-        """Bring one reference to the declared shape; `name` is what an error calls it."""
+        """Bring one reference to the declared shape."""
         raise NotImplementedError
 
     @classmethod
     def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
-        """Bring predictions and references to the declared shapes; None stays None."""
-        answers = strings(predictions, "predictions", null=True)
-        golds = column(references, "references")
+        """Bring predictions and references to the declared shapes."""
+        answers, golds = column(predictions, "predictions"), column(references, "references")
         if len(golds) != len(answers):
             raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
-        golds = [cls.reference(value, f"references[{i}]") for i, value in enumerate(golds)]
-        return {"predictions": answers, "references": golds}
+        return {
+            "predictions": [cls.prediction(value, f"predictions[{i}]") for i, value in enumerate(answers)],
+            "references": [cls.reference(value, f"references[{i}]") for i, value in enumerate(golds)],
+        }
 
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
         """Return the items of n predictions and references as `columns` reads them, and of the other columns."""
@@ -144,7 +285,6 @@ class Scorer:
         return "|".join([self.NAME, *(f"{key}:{value}" for key, value in fields.items())])
 
     def summarise(self, rows: Sequence[Row], profile: str, models: Sequence[Any] = ()) -> dict[str, Any]:
-        """Return the result of a profile, whose judges have the names `models`: means, counts, rows, signature."""
         per_item = [row[profile] for row in rows]
         means = average(self.keys, per_item, profile, self.WORST)
         return {**means, **count(per_item), "per_item": per_item, "signature": self.sign(profile, models)}
@@ -177,7 +317,6 @@ def average(
 
 
 def count(rows: Sequence[Row]) -> dict[str, Any]:
-    """Count items, those without an unscored value, and the others by reason."""
     unscored: Counter[str] = Counter()
     for row in rows:
         reasons = [reason for reason in row["reasons"].values() if reason != NOT_APPLICABLE]
@@ -186,7 +325,6 @@ def count(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def choose_reason(reasons: Sequence[str]) -> str:
-    """Return the one of several reasons for which an item counts as unscored."""
     return min(reasons, key=lambda reason: UNSCORED.index(reason) if reason in UNSCORED else len(UNSCORED))
 
 

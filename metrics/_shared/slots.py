@@ -101,7 +101,6 @@ def fill(template: str, texts: Mapping[str, str]) -> str:
 
 
 def ask_user(content: str) -> list[dict[str, str]]:
-    """The chat messages of a request that is one text."""
     return [{"role": "user", "content": content}]
 
 

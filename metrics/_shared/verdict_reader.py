@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .fold import fold
+from .scoring import fold
 
 _QUOTES = "\"'"
 _NEAR = 64  # characters before a field's name that are looked at
@@ -58,7 +58,6 @@ def split(reply: str) -> tuple[list[Pairs], list[str]]:
 
 
 def agreed(verdicts: Sequence[int | None]) -> int | None:
-    """Return what all of them are; None where they differ or there are none."""
     return verdicts[0] if verdicts and verdicts.count(verdicts[0]) == len(verdicts) else None
 
 
@@ -125,7 +124,6 @@ class VerdictReader:
         return self.words.get(fold(text).lower())
 
     def _is_numeral(self, value: Any) -> bool:
-        """Whether a JSON value could be meant as a verdict, though it is none of the scale."""
         return not isinstance(value, str) or bool(re.match(r"[-+.\d]", fold(value)))
 
     def _mentions(self, text: str, prose: bool) -> Iterator[tuple[int | None, bool]]:

@@ -3,13 +3,9 @@
 
 import evaluate
 
-from .fold import fold as fold
-from .module import RESULT, STATES, TEXT, Shared, info
-from .overlap import bleu as bleu
-from .papers import CRUD_RAG
+from .module import CRUD_RAG, RESULT, STATES, TEXT, Shared, info
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
-from .tally import strings as strings
 from .words import cut as cut
 
 _DESCRIPTION = """\

@@ -4,15 +4,12 @@
 import datasets
 import evaluate
 
-from .fold import fold as fold
-from .module import JUDGE, JUDGED, QUESTIONS, STATES, TEXTS, Shared, info
-from .papers import RGB
+from .module import JUDGE, JUDGED, QUESTIONS, RGB, STATES, TEXTS, Shared, info
 from .phrases import label as label
 from .prompts import PROMPTS as PROMPTS
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
 from .slots import fill as fill
-from .tally import strings as strings
 
 _DESCRIPTION = """\
 Error detection and correction of RGB (counterfactual robustness): given documents with planted errors, the

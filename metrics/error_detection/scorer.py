@@ -3,13 +3,10 @@
 
 from .phrases import FACTUAL_ERROR, JudgedScorer, correct, label, says
 from .prompts import PROMPTS, read
-from .scoring import Item, Rounds, row
-from .tally import NOT_APPLICABLE
+from .scoring import NOT_APPLICABLE, Item, Rounds, row
 
 
 class ErrorDetection(JudgedScorer):
-    """Whether an answer points out errors of its documents, and where it does, whether it is correct."""
-
     NAME = "error_detection"
     KEYS = ("error_detection", "error_detection_judged", "error_correction")
     PROMPTS = PROMPTS

@@ -5,15 +5,11 @@ from typing import Any
 
 import evaluate
 
-from .fold import fold as fold
-from .module import JUDGE, JUDGED, STATES, TEXTS, Shared, info
-from .papers import OMNIEVAL
-from .prompts import PROMPTS as PROMPTS
-from .scales import keys_of
+from .module import JUDGE, JUDGED, OMNIEVAL, STATES, TEXTS, Shared, info
+from .prompts import keys_of
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
 from .slots import fill as fill
-from .tally import strings as strings
 from .verdict_reader import VerdictReader as VerdictReader
 
 _DESCRIPTION = """\

@@ -1,17 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge's instructions, and how an item's texts, in the shapes that users have them in, get into them.
+"""The five metrics' scales and verdicts, the judge's instructions, and how an item's texts get into them.
+
+Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018), 0 to 2 or 0 to 1; the paper's are 1 to
+3.
 
 The field `prediction`, the scales and what each metric looks at are the protocol's (OmniEval); the words around them
 are ours, so a number made with them is not the authors' number. The material comes first and alike for all five
 metrics, passages last, so that a server that keeps prefixes reads it once.
 """
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .scales import KEYS, RETRIEVAL, SCALES
-from .slots import fill, instructions, quote
-from .tally import column, strings
+import json_repair
+
+from .scoring import NOT_APPLICABLE, column, strings
+from .slots import fill, quote
+
+FIELD = "prediction"  # the protocol's; a verdict under the metric's own name is read too
+NAMES = {
+    "acc": "accuracy",
+    "hal": "hallucination",
+    "com": "completeness",
+    "utl": "utilization",
+    "nac": "numerical_accuracy",
+}
+KEYS = tuple(NAMES)
+RETRIEVAL = ("hal", "utl")  # judged by what was retrieved, so not in close-book runs
+# What the judge is asked for; -1 says that the metric does not apply to the item.
+SCALES = {"acc": (0, 1, 2), "hal": (0, 1), "com": (-1, 0, 1, 2), "utl": (0, 1, 2), "nac": (-1, 0, 1)}
+# What `corrected` reads: the paper has a -1 for hallucination, the code asks for none.
+READABLE = SCALES | {"hal": (-1, 0, 1)}
+_LONGEST = 4_000  # characters that are mended: json_repair takes the square of their number at worst
+_HALVED = ("acc", "com", "utl")
+
+
+def keys_of(config: str | None) -> tuple[str, ...]:
+    if config in (None, "all", "default"):
+        return KEYS
+    if config not in KEYS:
+        raise ValueError(f"config is {config!r}; expected one of {', '.join(KEYS)} or 'all'")
+    return (config,)
+
+
+def value(verdict: int | None, key: str) -> float | str:
+    """Return a verdict's value, halved where the scale goes to 2, or why there is none.
+
+    -1 is "not_applicable" where the metric knows it, else "unparsable", as are None and what is below. What is above
+    the scale is a value: the authors' code does not check it.
+    """
+    if verdict is None or verdict < -1 or (verdict == -1 and verdict not in READABLE[key]):
+        return "unparsable"
+    if verdict == -1:
+        return NOT_APPLICABLE
+    return verdict / 2 if key in _HALVED else float(verdict)
+
+
+def official(reply: str, key: str) -> int | None:
+    """Return the integer that a reply gives to `prediction`, else to the metric's name; None where there is none.
+
+    As OmniEval's code, which has json_repair 0.30.0 mend a reply that is no JSON, and Python's `int` read it: 1.9 is 1,
+    "2" is 2, true is 1, "1.5" and lists are nothing. No scale is checked: that is the quirk.
+    """
+    try:
+        try:
+            found = json.loads(reply)
+        except json.JSONDecodeError:
+            mended = re.sub(r"\A[^{\[]+", "", reply)[:_LONGEST]
+            found = json_repair.repair_json(mended, return_objects=True, skip_json_loads=True)
+        if not isinstance(found, dict):
+            return None
+        verdict = int(found.get(FIELD, found.get(NAMES[key])))
+        float(verdict)  # one beyond all floats has no half
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+    return verdict
+
 
 _INTRO = """\
 你给一个金融问题的回答打分。下面一行是一个 JSON 对象，装着全部材料，打分的要求写在材料之后：
@@ -62,20 +128,12 @@ _RUBRICS = {
 }
 
 
-def _prompt(key: str) -> str:
-    passages = ', "passages": {passages}' if key in RETRIEVAL else ""
-    return _INTRO % passages + _RUBRICS[key] + _CLOSING % "、".join(map(str, SCALES[key]))
-
-
-PROMPTS = {key: _prompt(key) for key in KEYS}
-_NEEDED = {key: ("{references}", "{answer}", *["{passages}"] * (key in RETRIEVAL)) for key in KEYS}
-Prompt = tuple[str, ...]  # a user message, or a system and a user one
-
-
-def templates(prompts: Any, keys: Sequence[str]) -> dict[str, Prompt]:
-    """Return the given instructions, ours where one is not given."""
-    chosen = instructions(prompts, PROMPTS, _NEEDED)
-    return {key: (chosen[key],) if isinstance(chosen[key], str) else tuple(chosen[key]) for key in keys}
+_PASSAGES = {key: ', "passages": {passages}' if key in RETRIEVAL else "" for key in KEYS}
+PROMPTS = {
+    key: _INTRO % _PASSAGES[key] + _RUBRICS[key] + _CLOSING % "、".join(map(str, scale))
+    for key, scale in SCALES.items()
+}
+NEEDED = {key: ("{references}", "{answer}", *["{passages}"] * (key in RETRIEVAL)) for key in KEYS}
 
 
 def fields(
@@ -92,8 +150,7 @@ def fields(
     }
 
 
-def messages(prompt: Prompt, material: Mapping[str, str]) -> list[dict[str, str]]:
-    """The chat messages of one request; a slot's name within a text stays as it is."""
+def messages(prompt: Sequence[str], material: Mapping[str, str]) -> list[dict[str, str]]:
     roles = ("system", "user")[-len(prompt) :]
     return [{"role": role, "content": fill(text, material)} for role, text in zip(roles, prompt, strict=True)]
 
@@ -109,17 +166,14 @@ def passages(contexts: Any, name: str, n: int) -> list[list[str] | None]:
 
 def turns(history: Any, name: str, n: int) -> list[list[dict[str, str]]]:
     """Return the conversation before each of n questions; None or an empty list where there is none."""
-    read: list[list[dict[str, str]]] = []
-    for i, entry in enumerate(column(history, name, n)):
-        listed = column([] if entry is None else entry, f"{name}[{i}]", entries=" of turns")
-        for k, turn in enumerate(listed):
-            if not isinstance(turn, Mapping) or not {"question"} <= set(turn) <= {"question", "answer"}:
-                shown = ", ".join(map(str, turn)) if isinstance(turn, Mapping) else type(turn).__name__
-                raise ValueError(f"{name}[{i}][{k}] is {shown[:60]}; expected a mapping with 'question' and 'answer'")
-        read.append([_turn(turn, f"{name}[{i}][{k}]") for k, turn in enumerate(listed)])
-    return read
+    entries = [[] if entry is None else entry for entry in column(history, name, n)]
+    talks = [column(entry, f"{name}[{i}]", entries=" of turns") for i, entry in enumerate(entries)]
+    return [[_turn(turn, f"{name}[{i}][{k}]") for k, turn in enumerate(talk)] for i, talk in enumerate(talks)]
 
 
-def _turn(turn: Mapping[str, Any], name: str) -> dict[str, str]:
+def _turn(turn: Any, name: str) -> dict[str, str]:
+    if not isinstance(turn, Mapping) or not {"question"} <= set(turn) <= {"question", "answer"}:
+        shown = ", ".join(map(str, turn)) if isinstance(turn, Mapping) else type(turn).__name__
+        raise ValueError(f"{name} is {shown[:60]}; expected a mapping with 'question' and 'answer'")
     parts = [part for part in ("question", "answer") if part == "question" or turn.get(part) is not None]
     return dict(zip(parts, strings([turn[part] for part in parts], name), strict=True))

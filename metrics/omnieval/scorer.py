@@ -4,10 +4,25 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from .prompts import fields, messages, passages, templates, turns
-from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, keys_of, official, response_format, value
-from .scoring import Column, Item, Rounds, Scorer, row
-from .tally import NOT_APPLICABLE, read_accepted, strings
+from .prompts import (
+    FIELD,
+    KEYS,
+    NAMES,
+    NEEDED,
+    PROMPTS,
+    READABLE,
+    RETRIEVAL,
+    SCALES,
+    fields,
+    keys_of,
+    messages,
+    official,
+    passages,
+    turns,
+    value,
+)
+from .scoring import NOT_APPLICABLE, Column, Item, Rounds, Scorer, read_accepted, row, strings
+from .slots import instructions
 from .verdict_reader import CHINESE, VerdictReader
 
 _VERDICTS = {key: VerdictReader(FIELD, READABLE[key], NAMES[key], CHINESE) for key in KEYS}
@@ -15,8 +30,6 @@ READERS = {"official": official, "corrected": lambda reply, key: _VERDICTS[key].
 
 
 class Omnieval(Scorer):
-    """The metrics of a config, by a judge that sees the accepted answers."""
-
     NAME, VERSION = "omnieval", "1.3.0"
     JUDGES = (1, 1)
     WORST: ClassVar[Mapping[str, float]] = {"hal": 1.0}
@@ -27,16 +40,22 @@ class Omnieval(Scorer):
     }
 
     def __init__(self, *, prompts: Any = None, **common: Any) -> None:
-        """Take instructions in place of our own."""
         super().__init__(**common)
         self.keys = keys_of(self.config)
-        self.words = templates(prompts, self.keys)
+        chosen = instructions(prompts, PROMPTS, NEEDED)  # each a user's message, or a system's and a user's
+        self.words = {key: (chosen[key],) if isinstance(chosen[key], str) else tuple(chosen[key]) for key in self.keys}
         self.prompt = "\0".join("\1".join(self.words[key]) for key in self.keys)
 
     @property
     def schema(self) -> dict[str, Any]:
-        """What a chat server that constrains its replies takes as `response_format`; a new one each time."""
-        return response_format(self.keys)
+        verdicts = sorted({value for key in self.keys for value in SCALES[key]})
+        schema = {
+            "type": "object",
+            "properties": {FIELD: {"type": "integer", "enum": verdicts}},
+            "required": [FIELD],
+            "additionalProperties": False,
+        }
+        return {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
 
     @staticmethod
     def reference(value: Any, name: str) -> list[str]:

@@ -3,13 +3,9 @@
 
 import evaluate
 
-from .fold import fold as fold
-from .module import RESULT, STATES, TEXTS, Shared, info
-from .overlap import KEYS as KEYS
-from .papers import OMNIEVAL
+from .module import OMNIEVAL, RESULT, STATES, TEXTS, Shared, info
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
-from .tally import strings as strings
 from .words import cut as cut
 
 _DESCRIPTION = """\

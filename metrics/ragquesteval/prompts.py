@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .scoring import strings
 from .slots import ask_user, fill
-from .tally import strings
 
 PROMPTS = {
     "questions": """\
@@ -62,11 +62,6 @@ PROMPTS = {
 """,
 }
 SLOTS = {"questions": ("{text}",), "answers": ("{text}", "{questions}")}
-
-
-def to_ask(words: Mapping[str, str], text: str) -> list[dict[str, str]]:
-    """The chat messages that have questions asked about a text."""
-    return ask_user(fill(words["questions"], {"text": text}))
 
 
 def to_answer(words: Mapping[str, str], text: str, questions: Sequence[str]) -> list[dict[str, str]]:

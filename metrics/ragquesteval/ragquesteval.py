@@ -3,15 +3,11 @@
 
 import evaluate
 
-from .compose import declines as declines
-from .fold import fold as fold
-from .module import JUDGE, JUDGED, STATES, TEXT, Shared, info
-from .papers import CRUD_RAG
+from .module import CRUD_RAG, JUDGE, JUDGED, STATES, TEXT, Shared, info
 from .prompts import PROMPTS as PROMPTS
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
 from .slots import fill as fill
-from .tally import strings as strings
 from .words import cut as cut
 
 _DESCRIPTION = """\

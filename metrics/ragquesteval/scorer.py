@@ -1,20 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RAGQuestEval's three rounds with the judge: questions from the reference, its answers, the prediction's."""
+"""RAGQuestEval's three rounds with the judge: questions from the reference, its answers, the prediction's.
+
+Of the answers to an item's questions, `official` follows the evaluation code of CRUD-RAG (Lyu et al., ACM TOIS 2025,
+arXiv:2401.17043), `corrected` the paper's formulas (1) and (2); where they are silent it is ours.
+"""
 
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import jieba
 
-from .compose import MISALIGNED, UNANSWERABLE, Values, corrected, declines, official
-from .prompts import PROMPTS, READERS, SLOTS, to_answer, to_ask
-from .scoring import Column, Item, Rounds, Scorer, row
-from .slots import instructions
-from .tally import NOT_APPLICABLE, strings
+from .prompts import PROMPTS, READERS, SLOTS, to_answer
+from .scoring import NOT_APPLICABLE, Column, Item, Rounds, Scorer, fold, row, string, strings
+from .slots import ask_user, fill, instructions
+from .words import cut
+
+UNANSWERABLE = "无法推断"  # the protocol's
+MISALIGNED = "misaligned"
+Values = tuple[float | str, float | str]  # precision and recall, or the reason why there is none
+
+_STOPS = re.compile(r"[\W_]+")
+_DECLINES = re.compile("无法.{0,10}?推断")
+_NOT_STATED = re.compile("(?:没有?|并?未)(?:明确|具体|直接)?(?:提[到及供]|说明|给出|指出|涉及|介绍|交代|写明)")
+_LEADS_IN = re.compile(
+    "(?:答案?|回答|结论|因此|所以|很?抱歉|对不起|"
+    "(?:根据|依据|从).{0,8}(?:文[本章字]?|信息|内容|材料|报道|资料)[中里内]?(?:来?看)?)$"
+)
+_LONGEST = 30  # characters of a clause that says no more than that there is no answer
+
+
+def token_f1(expected: str, answer: str) -> float:
+    """Return the F1 (harmonic mean) over jieba tokens as multisets, in [0, 1]; 1 of two empty texts."""
+    golds, given = (Counter(cut(text)) for text in (expected, answer))
+    if not golds or not given:
+        return float(golds == given)
+    return 2 * (golds & given).total() / (golds.total() + given.total())
+
+
+def declines(answer: str) -> bool:
+    """Whether an answer, as `corrected` reads it, gives none: `无法推断`, loosely written, or nothing at all.
+
+    Every clause has to be one that says `无法推断` ("根据文本无法推断。"), or that something is not stated
+    ("文中没有提到"), or no more than "答案" or "根据原文"; and one at least is of the first kind. What says more
+    ("一季度3亿元，二季度无法推断") is an answer.
+    """
+    clauses = [clause for clause in _STOPS.split(fold(answer).replace(" ", "")) if clause]
+    if not clauses:
+        return True
+    saying = [bool(_DECLINES.search(clause)) for clause in clauses]
+    return any(saying) and all(
+        len(clause) <= _LONGEST and (said or _NOT_STATED.search(clause) or _LEADS_IN.match(clause))
+        for clause, said in zip(clauses, saying, strict=True)
+    )
+
+
+def official(expected: Sequence[str], answers: Sequence[str]) -> Values:
+    """Precision and recall as the authors' code has them: the mean F1 of what is answered, and the share of it.
+
+    Answers are matched by position, surplus ones ignored; the reference's that are exactly `无法推断` are left out.
+    Both values are 0 where nothing is left or answered, "misaligned" where a position needed is not there.
+    """
+    kept = [i for i, text in enumerate(expected) if text != UNANSWERABLE]
+    if not kept:
+        return 0.0, 0.0
+    if kept[-1] >= len(answers):
+        return MISALIGNED, MISALIGNED
+    answered = [i for i in kept if answers[i] != UNANSWERABLE]
+    if not answered:
+        return 0.0, 0.0
+    precision = sum(token_f1(expected[i], answers[i]) for i in answered) / len(answered)
+    return precision, 1 - (len(kept) - len(answered)) / len(kept)
+
+
+def corrected(expected: Sequence[str], answers: Mapping[int, str]) -> Values:
+    """Precision and recall as the paper defines them, over the questions that the reference answers.
+
+    Answers are by the index of their question. "not_applicable" twice where the reference answers nothing, and for
+    precision where the generated text answers nothing; "misaligned" twice where a question has no reply.
+    """
+    kept = [i for i, text in enumerate(expected) if not declines(text)]
+    if not kept:
+        return NOT_APPLICABLE, NOT_APPLICABLE
+    if any(i not in answers for i in kept):
+        return MISALIGNED, MISALIGNED
+    answered = [i for i in kept if not declines(answers[i])]
+    if not answered:
+        return NOT_APPLICABLE, 0.0
+    precision = sum(token_f1(fold(expected[i]), fold(answers[i])) for i in answered) / len(answered)
+    return precision, len(answered) / len(kept)
+
 
 _UNPARSABLE = "unparsable"
 Entry = tuple[list[str], list[str] | None]  # questions, and answers or None where a file does not speak of them
@@ -53,25 +132,21 @@ class _Unscored(Exception):
 
 
 class Ragquesteval(Scorer):
-    """Precision and recall of the reference's key facts."""
-
     NAME, VERSION = "ragquesteval", "1.2.0"
     KEYS = ("precision", "recall")
     JUDGES = (1, 1)
     COLUMNS: ClassVar[Mapping[str, Column]] = {"ids": ("id", strings)}
 
     def __init__(self, *, question_cache: Any = None, prompts: Any = None, **common: Any) -> None:
-        """Take a question file, and instructions in place of our own."""
         super().__init__(**common)
         self.words = instructions(prompts, PROMPTS, SLOTS)
         self.prompt = "\0".join(self.words[name] for name in sorted(self.words))
         self.cached = question_cache is not None
         self.entries, self.digest = read_cache(question_cache) if self.cached else ({}, "")
 
-    @classmethod
-    def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
-        answers = strings(predictions, "predictions", null=True)
-        return {"predictions": answers, "references": strings(references, "references", len(answers), null=True)}
+    @staticmethod
+    def reference(value: Any, name: str) -> Any:
+        return string(value, name, null=True)
 
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
         if self.cached and columns.get("ids") is None:
@@ -96,7 +171,8 @@ class Ragquesteval(Scorer):
             raise _Unscored(item["state"] or "empty")
         questions, expected = self._known(item, profile)
         if questions is None:
-            questions = read_questions((yield from self._ask(to_ask(self.words, reference), profile, asked)))
+            messages = ask_user(fill(self.words["questions"], {"text": reference}))
+            questions = read_questions((yield from self._ask(messages, profile, asked)))
         elif questions:
             yield []
         if not questions:

@@ -6,13 +6,10 @@ from typing import Any
 
 from .phrases import REJECTION, JudgedScorer, correct, label, parts, says
 from .prompts import PROMPTS, read
-from .scoring import Item, Rounds, row
-from .tally import strings
+from .scoring import Item, Rounds, row, strings
 
 
 class RejectionRate(JudgedScorer):
-    """Whether an answer declines; with references also whether it is correct all the same."""
-
     NAME = "rejection_rate"
     KEYS = ("rejection_rate", "rejection_rate_judged", "unsupported_correct")
     PROMPTS = PROMPTS

@@ -3,11 +3,9 @@
 
 import evaluate
 
-from .module import RESULT, STATES, TEXTS, Shared, info
-from .papers import CRUD_RAG, OMNIEVAL
+from .module import CRUD_RAG, OMNIEVAL, RESULT, STATES, TEXTS, Shared, info
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
-from .tally import strings as strings
 
 _DESCRIPTION = """\
 Ranking metrics with binary relevance: mean average precision, mean reciprocal rank of the first hit and over gold

@@ -10,39 +10,38 @@ from math import log2
 from numbers import Integral
 from typing import Any
 
-from .scoring import Cells, Item, Scorer
-from .tally import NOT_APPLICABLE, column, is_list, strings
+from .scoring import NOT_APPLICABLE, Cells, Item, Scorer, column, is_list, strings
 
 _DIGITS = 300  # of an id that is a number: Python itself writes no more than 4,300
 
 
-class RetrievalRanking(Scorer):
-    """Predictions are rankings, references relevant ids."""
+def read_ids(value: Any, name: str) -> list[str] | None:
+    """Return a list of ids, strings or integers of up to 300 digits, as strings; None for None."""
+    if value is None:
+        return None
+    ids = []
+    for i, entry in enumerate(column(value, name, entries=" of ids")):
+        is_number = isinstance(entry, Integral) and not isinstance(entry, bool) and abs(int(entry)) < 10**_DIGITS
+        if not is_number and not isinstance(entry, str):
+            kind = type(entry).__name__
+            raise ValueError(f"{name}[{i}] is {kind}; expected an id, a string or an integer of up to {_DIGITS} digits")
+        ids.append(str(int(entry)) if is_number else entry)
+    return strings(ids, name)
 
+
+class RetrievalRanking(Scorer):
     NAME, VERSION = "retrieval_ranking", "1.0.0"
+    prediction = reference = staticmethod(read_ids)
 
     def __init__(self, *, k: Any = (1, 5, 10), **common: Any) -> None:
-        """Take the cut-offs."""
         super().__init__(**common)
-        self.k = _check_k(k)
+        cuts = list(k) if is_list(k) else []
+        whole = all(isinstance(cut, Integral) and not isinstance(cut, bool) and int(cut) > 0 for cut in cuts)
+        if not cuts or not whole or len({*cuts}) < len(cuts):
+            raise ValueError(f"k is {k!r}; expected a list of different positive integers such as [1, 5, 10]")
+        self.k = tuple(map(int, cuts))
         cut = [f"{name}@{cut}" for name in ("recall", "ndcg", "hit") for cut in self.k]
         self.keys = ["map", "mrr", "mrr_per_gold", *cut]
-
-    @classmethod
-    def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
-        """Bring a batch to two columns of id lists; None stays None."""
-        lists = {"predictions": predictions, "references": references}
-        read = {
-            name: [
-                None if entry is None else _ids(entry, f"{name}[{i}]")
-                for i, entry in enumerate(column(entries, name, entries=" of id lists"))
-            ]
-            for name, entries in lists.items()
-        }
-        ranked, golds = map(len, read.values())
-        if ranked != golds:
-            raise ValueError(f"{ranked} predictions but {golds} references; give one per prediction")
-        return read
 
     def cells(self, item: Item, profile: str) -> Cells:
         ranking, gold = item["prediction"], item["reference"]
@@ -54,26 +53,6 @@ class RetrievalRanking(Scorer):
 
     def conditions(self, profile: str) -> dict[str, str]:
         return {"k": ",".join(map(str, self.k))}
-
-
-def _check_k(k: Any) -> tuple[int, ...]:
-    cuts = list(k) if is_list(k) else []
-    whole = all(isinstance(cut, Integral) and not isinstance(cut, bool) and int(cut) > 0 for cut in cuts)
-    if not cuts or not whole or len({*cuts}) < len(cuts):
-        raise ValueError(f"k is {k!r}; expected a list of different positive integers such as [1, 5, 10]")
-    return tuple(map(int, cuts))
-
-
-def _ids(values: Any, name: str) -> list[str]:
-    """Return a list of ids, strings or integers of up to 300 digits, as strings."""
-    texts = []
-    for i, value in enumerate(column(values, name, entries=" of ids")):
-        number = isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 10**_DIGITS
-        if not number and not isinstance(value, str):
-            kind = type(value).__name__
-            raise ValueError(f"{name}[{i}] is {kind}; expected an id, a string or an integer of up to {_DIGITS} digits")
-        texts.append(str(int(value)) if number else value)
-    return strings(texts, name)
 
 
 def _measure(ranks: Sequence[int], n: int, k: Sequence[int], profile: str) -> dict[str, float]:

@@ -4,14 +4,11 @@
 import datasets
 import evaluate
 
-from .fold import fold as fold
-from .module import RESULT, STATES, TEXTS, Shared, info
-from .papers import RGB
+from .module import RESULT, RGB, STATES, TEXTS, Shared, info
 from .phrases import label as label
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
 from .slots import fill as fill
-from .tally import strings as strings
 
 _DESCRIPTION = """\
 Accuracy of RGB (noise robustness, information integration, counterfactual robustness): the share of answers

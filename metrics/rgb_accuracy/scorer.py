@@ -6,8 +6,6 @@ from .scoring import Cells, Item
 
 
 class RgbAccuracy(LanguageScorer):
-    """Whether the gold answer is in the answer."""
-
     NAME, VERSION = "rgb_accuracy", "1.1.0"
     KEYS = ("accuracy", "accuracy_bounded")
 

@@ -15,8 +15,21 @@ from typing import Any, ClassVar
 
 from .judging import PROMPT, official, official_either, requests, template
 from .rules import CORRECT, INCORRECT, MISSING, distinct, settle, trimmer
-from .scoring import Cells, Column, Item, Request, Rounds, Row, Scorer, choose_reason, row
-from .tally import NOT_APPLICABLE, UNSCORED, read_accepted, strings
+from .scoring import (
+    NOT_APPLICABLE,
+    UNSCORED,
+    Cells,
+    Column,
+    Item,
+    Request,
+    Rounds,
+    Row,
+    Scorer,
+    choose_reason,
+    read_accepted,
+    row,
+    strings,
+)
 from .verdict_reader import VerdictReader
 
 KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
@@ -36,7 +49,6 @@ OWN_READERS = {"official": official_either, "corrected": VerdictReader("score", 
 
 
 def read_ratings(ratings: Any, name: str, n: int) -> list[str]:
-    """Return n ratings, "unrated" for None; ValueError where one is unknown."""
     read = [None if text is None else text.strip().lower() for text in strings(ratings, name, n, null=True)]
     for i, rating in enumerate(read):
         if rating is not None and rating not in _RATINGS:
@@ -45,8 +57,6 @@ def read_ratings(ratings: Any, name: str, n: int) -> list[str]:
 
 
 class Truthfulness(Scorer):
-    """Accuracy less hallucination; what is missing costs nothing."""
-
     NAME, VERSION = "truthfulness", "1.3.0"
     KEYS = KEYS
     JUDGES = (0, inf)
@@ -58,7 +68,6 @@ class Truthfulness(Scorer):
     }
 
     def __init__(self, *, weights: Any = None, tokenizer: Any = None, prompt: str | None = None, **common: Any) -> None:
-        """Take the weights, what cuts answers, and instructions in place of ours."""
         super().__init__(**common)
         self.cut, self.tokenizer = trimmer(tokenizer)
         self.prompt, self.weights = template(prompt), weights
@@ -192,7 +201,6 @@ def _average(outcomes: Sequence[str]) -> Cells:
 
 
 def _rate(rating: str) -> Cells:
-    """Return the values of a human rating, or its reason; what is acceptable is accurate too."""
     if rating not in _RATINGS:
         return dict.fromkeys((*KEYS, *RATED), rating)
     worth, outcome = _RATINGS[rating]

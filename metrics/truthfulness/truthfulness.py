@@ -5,16 +5,12 @@ from typing import Any
 
 import evaluate
 
-from .fold import fold as fold
 from .judging import PROMPT as PROMPT
-from .module import JUDGE, JUDGED, QUESTIONS, STATES, TEXTS, Shared, info
-from .papers import CRAG
-from .refusals import declines as declines
-from .rules import settle as settle
+from .module import CRAG, JUDGE, JUDGED, QUESTIONS, STATES, TEXTS, Shared, info
+from .rules import declines as declines
 from .scorer import SCORER
-from .scoring import Scorer as Scorer
+from .scoring import column
 from .slots import fill as fill
-from .tally import column
 from .verdict_reader import VerdictReader as VerdictReader
 
 _DESCRIPTION = """\

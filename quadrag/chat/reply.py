@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from quadrag.errors import Unreadable, name_kind, plain
-from quadrag.metrics._shared.tally import split_reasoning
+from quadrag.metrics._shared.scoring import split_reasoning
 from quadrag.records import Passage
 
 from .keys import known_keys

@@ -6,30 +6,36 @@ character or token. It gives way where the next sentence would not fit beside it
 nothing is stripped, so that the spans cover it all, and no chunk runs into the next document.
 
 It knows no paragraphs, and no language but by the marks in `_SENTENCE_END`.
+
+Tokens are those of a tokenizer.json, or of tiktoken's cl100k_base, as OpenAI's models count. It downloads its file
+when it is first used. The wheel of llama-index-core holds the same file: where that package is installed, with or
+without what it needs, nothing is downloaded. tiktoken checks the file's sha256.
 """
 
 import hashlib
 import os
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.metadata import distributions
+from functools import lru_cache, partial
+from importlib.metadata import distributions, version
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from quadrag.benchmark import Document
-from quadrag.errors import NotReady, QuadragError, one_line, tell_extra
+from quadrag.benchmark import Document, SourceFile
+from quadrag.errors import NotReady, QuadragError, clean, one_line, tell_extra
 
+VERSION = 1  # goes up when the spans of a text change, so that indexes are built again
+FILES_VERSION = 1  # as that, of the chunks of a file
+# With the marks that close a quotation or a bracket. A full stop counts before a blank alone: 3.5 holds together.
+_SENTENCE_END = re.compile(r"""(?:[。！？!?；;]+|\.(?=\s))[”’」』）】》)\]"']*|\n+""")
 CL100K = "cl100k_base"
 _FILE, _CACHE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4", "TIKTOKEN_CACHE_DIR"  # as tiktoken calls it in a cache
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
-
-def clean(text: str) -> str:
-    """Return a text with U+FFFD for each half of a surrogate pair, which has no UTF-8."""
-    return _LONE_SURROGATE.sub("\ufffd", text)
+Span = tuple[int, int]
 
 
 def head(text: str, size: int, tokenizer: str | None = None) -> tuple[str, int]:
@@ -97,7 +103,6 @@ def _load_cl100k() -> Any:
 
 @lru_cache(maxsize=4)
 def load_tokenizer(name: str) -> Any:
-    """Load a tokenizer, its truncation and padding off."""
     try:
         from tokenizers import Tokenizer
     except ImportError:
@@ -116,14 +121,6 @@ def load_tokenizer(name: str) -> Any:
     return tokenizer
 
 
-VERSION = 1  # goes up when the spans of a text change, so that indexes are built again
-
-# With the marks that close a quotation or a bracket. A full stop counts before a blank alone: 3.5 holds together.
-_SENTENCE_END = re.compile(r"""(?:[。！？!?；;]+|\.(?=\s))[”’」』）】》)\]"']*|\n+""")
-
-Span = tuple[int, int]
-
-
 @dataclass(frozen=True)
 class Chunking:
     """How documents are cut.
@@ -138,7 +135,6 @@ class Chunking:
     headed = False  # whether a passage is encoded behind its title
 
     def cut(self, document: Document) -> Iterator[tuple[str, str]]:
-        """Yield the chunks of a document, each with its id."""
         return ((document.id, document.text[start:end]) for start, end in self.spans(document.text))
 
     def spans(self, text: str) -> list[Span]:
@@ -188,3 +184,111 @@ class Chunking:
         if digest not in (None, CL100K):
             digest = hashlib.sha256(load_tokenizer(str(digest)).to_str().encode()).hexdigest()
         return {"size": self.size, "overlap": self.overlap, "tokenizer": digest, "version": VERSION}
+
+
+@dataclass(frozen=True)
+class FileChunking:
+    """How whole files are cut, as CRUD-RAG's authors cut theirs: a file of many articles is one text.
+
+    The rules are those of llama_index 0.9.32, whose sentence splitter they used; `tests` hold the chunks against its
+    own. A text of more tokens than fit is taken apart: at three line breaks, else by an untrained Punkt into sentences,
+    else behind the marks ``,.;。？！``, else before blanks, else by characters; and so each part again. A mark that
+    follows another one is lost. Parts are then packed while they fit, and white space around a chunk is taken away.
+
+    The file's path stands before each chunk when it is encoded, and its tokens are counted off the chunk's size. What
+    an overlap repeats are the last parts of the chunk before, as many as have `overlap` percent of the size together;
+    with it a chunk may be too long.
+
+    A chunk can run from one article into the next. It is known as a part of the article that most of its characters are
+    from, the first of two with as many. So an article of some length has chunks of its own; only a short one in long
+    chunks may fill most of none, and is then never found. The gold documents that option ``gold`` adds are files of
+    their own, so their chunks hold nothing else.
+    """
+
+    size: int = 128
+    overlap: int = 0
+    tokenizer: str | None = None
+    headed = True
+
+    def cut(self, file: SourceFile) -> Iterator[tuple[str, str]]:
+        count = count_tokens(self.tokenizer)
+        room = self.size - count(file.title)
+        if room < 1:
+            raise QuadragError(
+                f"a chunk of {self.size} has no room for text beside the path {file.id}; expected at least "
+                f"{self.size - room + 1}"
+            )
+        starts = list(accumulate((len(line) + 1 for line in file.text.split("\n")), initial=0))
+        for spans in self._pack(list(_fit(file.text, 0, len(file.text), room, count)), room):
+            if text := "".join(file.text[start:end] for start, end in spans).strip():
+                yield file.articles[_find_line(spans, starts)] or file.id, text
+
+    def describe(self) -> dict[str, Any]:
+        _punkt()
+        count_tokens(self.tokenizer)("")
+        plain = Chunking(self.size, self.overlap, self.tokenizer).describe()
+        return {**plain, "files": FILES_VERSION, "nltk": version("nltk")}
+
+    def _pack(self, parts: list[tuple[int, int, int]], room: int) -> Iterator[list[Span]]:
+        reach = self.size * self.overlap // 100
+        packed: list[tuple[int, int, int]] = []
+        total, fresh = 0, True  # fresh: nothing but an overlap is in the chunk
+        for part in parts:
+            if total + part[2] > room and not fresh:
+                yield [(start, end) for start, end, _ in packed]
+                total, kept = 0, len(packed)
+                while kept and total + packed[kept - 1][2] <= reach:
+                    kept -= 1
+                    total += packed[kept][2]
+                packed = packed[kept:]
+            packed.append(part)
+            total += part[2]
+            fresh = False
+        yield [(start, end) for start, end, _ in packed]
+
+
+@lru_cache(maxsize=1)
+def _punkt() -> Any:
+    try:
+        from nltk.tokenize import PunktSentenceTokenizer
+    except ImportError:
+        raise NotReady(f"chunks of whole files need nltk and tiktoken; {tell_extra('tokens')}") from None
+    return PunktSentenceTokenizer()
+
+
+def _fit(text: str, start: int, end: int, room: int, count: Callable[[str], int]) -> Iterator[tuple[int, int, int]]:
+    part = text[start:end]
+    tokens = count(part)
+    if tokens <= room or len(part) == 1:
+        yield start, end, tokens
+        return
+    spans = next((spans for split in _SPLITS if len(spans := split(part)) > 1), None)
+    for low, high in spans or [(at, at + 1) for at in range(len(part))]:
+        yield from _fit(text, start + low, start + high, room, count)
+
+
+def _split_before(mark: str, text: str) -> list[Span]:
+    return _between(list(dict.fromkeys([0, *(match.start() for match in re.finditer(mark, text))])), text)
+
+
+def _between(starts: list[int], text: str) -> list[Span]:
+    return list(zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+_SPLITS: tuple[Callable[[str], list[Span]], ...] = (
+    partial(_split_before, "\n\n\n"),
+    # Where Punkt sees a sentence start: blanks before the first go, others stay with the sentence before.
+    lambda text: _between([start for start, _ in _punkt().span_tokenize(text)], text),
+    lambda text: [match.span() for match in re.finditer("[^,.;。？！]+[,.;。？！]?", text)],
+    partial(_split_before, " "),
+)
+
+
+def _find_line(spans: list[Span], starts: list[int]) -> int:
+    shares = Counter[int]()
+    for start, end in spans:
+        line = bisect_right(starts, start) - 1
+        while starts[line] < end:
+            shares[line] += min(end, starts[line + 1]) - max(start, starts[line])
+            line += 1
+    return max(shares, key=shares.__getitem__)

@@ -1,4 +1,7 @@
-"""Texts to vectors with any sentence-transformers model: the papers' as presets, others by folder or Hub name.
+"""Models of sentence-transformers: where their weights lie, how they are loaded, and the vectors that they make.
+
+A name is a preset's, a folder's or ``ORG/NAME`` on the Hub, there with ``@REVISION`` where one is wanted. A preset
+whose weights an installed package brings along is taken from that package, without the Hub.
 
 What is made of a text, the model decides: its tokenizer, its pooling, its limit of tokens, where a text is cut
 off. This adds which instruction stands before which text, float32 throughout, and unit length.
@@ -7,17 +10,176 @@ Vectors differ in their last digits with what shares a batch, with the device an
 key names the weights and what is put before a text, not these.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from quadrag.errors import one_line
-from quadrag.parts import Trust
+from quadrag.errors import NotReady, QuadragError, clean, one_line, tell_extra, unknown_name
+from quadrag.parts import Trust, refuse_code
+from quadrag.printing import is_terminal
 
-from .chunk import clean
-from .weights import Model, Preset
+# Beside the weights in many repositories, and without a say in what the model computes.
+_IDLE = {".md", ".onnx", ".h5", ".msgpack", ".ot", ".png", ".jpg"}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A model by a short name.
+
+    `instruction` stands before queries. `as_run` is what OmniEval's code puts before a query and before a passage.
+    `max_length` is in tokens, None for the model's own. `package` bundles the weights in its folder ``model``. `code`
+    says that the weights need Python code that comes with them.
+    """
+
+    model: str
+    instruction: str = ""
+    as_run: tuple[str, str] | None = None
+    max_length: int | None = None
+    package: str | None = None
+    code: bool = False
+
+
+class Model:
+    """A model of sentence-transformers, loaded when it is first asked for.
+
+    `kind` is what it is to the user, `loader` the class that loads it. It lies in `folder`, or where that is None on
+    the Hub as `repository`.
+    """
+
+    kind: ClassVar[str]
+    loader: ClassVar[str]
+    presets: ClassVar[Mapping[str, Preset]]
+
+    def __init__(self, name: str, trust: Trust | None = None) -> None:
+        self.name, self.preset = name, self.presets.get(name)
+        self.repository, _, wanted = (self.preset.model if self.preset else name).partition("@")
+        package = find_spec(self.preset.package) if self.preset and self.preset.package else None
+        self.folder: Path | None = None
+        self._model: Any = None
+        if package is not None and package.origin is not None:
+            self.folder = Path(package.origin).parent / "model"
+        elif self.preset is None and name and Path(name).expanduser().is_dir():
+            self.folder = Path(name).expanduser()
+            self.repository = self.folder.resolve().name
+        elif self.repository.count("/") != 1 or name.startswith((".", "~", "/")):
+            raise QuadragError(
+                f"{unknown_name(self.kind, name, self.presets)}; or name a folder that is there, or ORG/NAME on the Hub"
+            )
+        self.place = self.repository if self.folder is None else str(self.folder)  # what a loader takes
+        self.pins = (trust or Trust()).find(name, folder=self.folder is not None)
+        self._wanted = (self.pins and self.pins.revision) or wanted or None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_model": None}
+
+    def check(self) -> None:
+        """Find out, without loading it, whether the model can be loaded: before long work that leads up to it."""
+        refused = self.pins is None and self.preset is not None and self.preset.code
+        if not refused and find_spec("sentence_transformers") is None:
+            raise NotReady(f"{self.kind} {self.name} needs sentence-transformers; {tell_extra('dense')}")
+        if refused or (self.pins is None and self._has_code()):
+            raise refuse_code(self.kind, self.name, self.folder is not None)
+        self.identity()
+
+    def identity(self) -> dict[str, str]:
+        """Return what two runs must agree on to have used the same weights: a commit, or the sha256 of a folder.
+
+        All files of a folder count, by their bytes and relative paths, but for hidden ones, documents and the formats
+        of other frameworks.
+        """
+        place = {"weights": self._digest} if self.folder is not None else {"revision": str(self._revision)}
+        code = {"code": self.pins.code_revision or "as in the folder"} if self.pins is not None else {}
+        return {"model": self.repository, **place, **code}
+
+    def loaded(self) -> Any:
+        if self._model is None:
+            self.check()
+            code = self.pins and self.pins.code_revision
+            own = {"code_revision": code} if code else {}
+            options = {
+                "revision": self._revision,
+                "model_kwargs": {"dtype": "float32", **own},
+                "config_kwargs": own,
+                "processor_kwargs": own,
+                "trust_remote_code": self.pins is not None,
+            }
+            try:
+                import sentence_transformers
+                from transformers.utils import logging
+
+                if not is_terminal(sys.stderr):
+                    logging.disable_progress_bar()
+                model = getattr(sentence_transformers, self.loader)(self.place, **options)
+            except Exception as error:  # whatever a foreign file makes the loaders raise
+                raise QuadragError(
+                    f"cannot load {self.kind} {self.place} ({one_line(error, 300)}); expected a {self.loader} of "
+                    "sentence-transformers"
+                ) from error
+            self.prepare(model)
+            self._model = model.eval()
+        return self._model
+
+    def prepare(self, model: Any) -> None:
+        """Look at a model that was just loaded, and set what the loader takes no option for."""
+
+    def failure(self, what: str) -> QuadragError:
+        return QuadragError(
+            f"{self.kind} {self.name} {what}; expected numbers for texts that its tokenizer takes; try other weights, "
+            "or a device with more memory"
+        )
+
+    @cached_property
+    def _revision(self) -> str | None:
+        """The commit on the Hub, or without a connection the one in its own cache; None for a folder."""
+        if self.folder is not None:
+            return None
+        from huggingface_hub import errors, resolve_revision
+
+        try:
+            return resolve_revision(self.repository, revision=self._wanted).resolved
+        except (errors.RevisionResolutionError, OSError, ValueError) as error:  # the Hub's own errors are OSErrors
+            raise QuadragError(
+                f"{self.kind} {self.name} is no folder here and not to be had from the Hub ({one_line(error, 300)}); "
+                "name a folder that holds its files, or download it where the Hub can be reached"
+            ) from None
+
+    @cached_property
+    def _digest(self) -> str:
+        assert self.folder is not None
+        digest = hashlib.sha256()
+        try:
+            for path in sorted(self.folder.rglob("*")):
+                parts = path.relative_to(self.folder).parts
+                if path.is_file() and path.suffix not in _IDLE and not any(part.startswith(".") for part in parts):
+                    with path.open("rb") as file:
+                        own = hashlib.file_digest(file, "sha256").digest()
+                    digest.update("/".join(parts).encode() + b"\0" + own + b"\0")
+        except OSError as error:
+            raise QuadragError(f"cannot read {self.kind} {self.folder} ({error}); expected a model's files") from error
+        return digest.hexdigest()
+
+    def _has_code(self) -> bool:
+        """Whether the model's configuration names code of its own, without which it is loaded as another model."""
+        try:
+            if self.folder is not None:
+                path = self.folder / "config.json"
+            else:
+                from huggingface_hub import hf_hub_download
+
+                path = Path(hf_hub_download(self.repository, "config.json", revision=self._revision))
+            return "AutoModel" in json.loads(path.read_bytes())["auto_map"]
+        except (OSError, ValueError, LookupError, TypeError):  # what cannot be read is said where the model is loaded
+            return False
+
 
 Vectors = npt.NDArray[np.float32]
 
@@ -62,15 +224,13 @@ class Encoder(Model):
         super().__init__(name, trust)
         self.on_passages, self.model = on_passages, name
         # What stands before queries and before passages: None leaves it to what is saved with the model.
-        self.instruction: str | None = None
-        self.before_passages: str | None = None
+        before: tuple[str | None, str | None] = (None, None)
         if (preset := self.preset) is not None:
-            self.instruction, self.before_passages = preset.instruction, ""
-            if on_passages:
-                self.instruction, self.before_passages = preset.as_run or (preset.instruction, preset.instruction)
+            both = preset.as_run or (preset.instruction, preset.instruction)
+            before = both if on_passages else (preset.instruction, "")
+        self.instruction, self.before_passages = before
 
     def describe(self) -> dict[str, Any]:
-        """Return all that decides the vectors, for the record of a run."""
         return {**self.key(), "instruction": self.instruction}
 
     def key(self) -> dict[str, Any]:
@@ -117,6 +277,5 @@ class Encoder(Model):
         return vectors
 
     def prepare(self, model: Any) -> None:
-        """Set the preset's limit of tokens."""
         if self.preset is not None and self.preset.max_length is not None:
             model.max_seq_length = self.preset.max_length

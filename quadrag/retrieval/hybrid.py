@@ -9,33 +9,28 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError, clean, one_line
 from quadrag.parts import Retrieval
 
 from .bm25 import Bm25
-from .chunk import clean
+from .encoder import Model, Preset
 from .passages import Hits, PassageStore
 from .search import Indexes, Ranker, Retriever
 from .vectors.dense import Dense
-from .weights import Model, Preset
 
 WEIGHT = 0.5  # of each ranking, and with the constant what CRUD-RAG's authors ran
 CONSTANT = 60
 
 
 class Hybrid(Retriever):
-    """BM25 and vectors, fused by reciprocal rank."""
-
     def __init__(self, settings: Retrieval) -> None:
         super().__init__(settings)
         self._parts = (Bm25(settings), Dense(settings))
 
     def describe(self) -> dict[str, Any]:
-        """See `Retriever.describe`."""
         return {name: value for part in self._parts for name, value in part.describe().items()}
 
     def open(self, indexes: Indexes) -> Ranker:
-        """See `Retriever.open`."""
         rankers = [part.open(indexes) for part in self._parts]
 
         def rank(queries: Sequence[str], k: int) -> list[Hits]:
@@ -47,7 +42,6 @@ class Hybrid(Retriever):
         return rank
 
     def join(self, query: str, rankings: Sequence[Hits], passages: PassageStore, k: int) -> Hits:
-        """Return the k best of a query's rankings."""
         return fuse(rankings, k)
 
 
@@ -111,7 +105,6 @@ class HybridRerank(Hybrid):
         self._reranker = Reranker(settings.reranker, settings.trust)
 
     def describe(self) -> dict[str, Any]:
-        """See `Retriever.describe`."""
         self._reranker.check()
         return {**super().describe(), "reranker": self._reranker.identity()}
 

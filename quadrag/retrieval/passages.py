@@ -12,11 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from quadrag import parallel
-from quadrag.errors import QuadragError, unreadable_index
+from quadrag.errors import QuadragError, clean
 from quadrag.records import Passage
 
-from .chunk import Chunking, clean
-from .llama_index_chunking import FileChunking
+from .chunk import Chunking, FileChunking
 
 FILE = "passages.arrow"
 VERSION = 2  # of the file's form, for the key of an index
@@ -28,15 +27,10 @@ Hits = list[tuple[int, float]]  # rows of a store with their scores, best first
 
 
 class PassageStore:
-    """The passages of a corpus in their order, read from the file when asked for."""
-
     def __init__(self, folder: Path) -> None:
-        try:
-            with pa.memory_map(str(folder / FILE)) as source:
-                reader = pa.ipc.open_file(source)
-                self._batches = [reader.get_batch(n) for n in range(reader.num_record_batches)]
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable_index(folder, error) from error
+        with pa.memory_map(str(folder / FILE)) as source:
+            reader = pa.ipc.open_file(source)
+            self._batches = [reader.get_batch(n) for n in range(reader.num_record_batches)]
         self._headed = _HEADED in (reader.schema.metadata or {})
         self._length: int = sum(batch.num_rows for batch in self._batches)
 

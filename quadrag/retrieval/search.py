@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, cycle, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, one_line
 from quadrag.parts import Retrieval, RetrieverSpec
 from quadrag.paths import cache_dir
 from quadrag.records import Passage, write_text
@@ -26,10 +26,10 @@ from quadrag.spec import FILES, NONE
 if TYPE_CHECKING:
     from quadrag.loading import Corpus
 
-    from .chunk import Chunking
-    from .llama_index_chunking import FileChunking
+    from .chunk import Chunking, FileChunking
     from .passages import Hits, PassageStore
 
+_Index = TypeVar("_Index")
 Ranker = Callable[[Sequence[str], int], "list[Hits]"]  # the hits of each query, at most k
 
 KEY_FILE = "key.json"
@@ -79,7 +79,6 @@ class Retriever(ABC):
 
 
 def make_retriever(retriever: RetrieverSpec, settings: Retrieval) -> Retriever:
-    """Make a retriever under some settings."""
     return cast("Retriever", pkgutil.resolve_name(retriever.place)(settings))
 
 
@@ -94,7 +93,6 @@ class Search:
     def __init__(
         self, corpus: Corpus, retriever: RetrieverSpec, settings: Retrieval, store: IndexStore | None = None
     ) -> None:
-        """Open the passages and the indexes that a retriever needs; those that are lacking are built."""
         from .passages import VERSION, PassageStore
 
         chunking, store = make_chunking(settings), store or IndexStore()
@@ -103,22 +101,19 @@ class Search:
         def build(folder: Path) -> None:
             PassageStore.build(corpus.documents(), folder, chunking)
 
-        self.passages = PassageStore(store.get(key, build))
+        self.passages = store.open(key, build, PassageStore)
         indexes = Indexes(self.passages, key, store)
         self._top_k = settings.top_k
         self._rank = make_retriever(retriever, settings).open(indexes)
         self.found = indexes.found
 
     def find(self, queries: Sequence[str]) -> list[list[Passage]]:
-        """Return the passages of each query, best first, `top_k` at most; what nothing fits has none."""
         rankings = self._rank(queries, self._top_k)
         return [[self.passages[row]._replace(score=round(score, 6)) for row, score in hits] for hits in rankings]
 
 
 def make_chunking(settings: Retrieval) -> Chunking | FileChunking:
-    """Return how a corpus is cut."""
-    from .chunk import Chunking
-    from .llama_index_chunking import FileChunking
+    from .chunk import Chunking, FileChunking
 
     kind = FileChunking if settings.chunk_source == FILES else Chunking
     return kind(settings.chunk_size, settings.chunk_overlap, settings.chunk_tokenizer)
@@ -191,6 +186,23 @@ class IndexStore:
                 "name another with QUADRAG_CACHE"
             ) from error
         return place
+
+    def open(
+        self,
+        key: Mapping[str, Any],
+        build: Callable[[Path], None],
+        read: Callable[[Path], _Index],
+        *,
+        resumes: bool = False,
+    ) -> _Index:
+        """Return what `read` makes of the folder that `get` returns; a damaged one raises QuadragError."""
+        folder = self.get(key, build, resumes=resumes)
+        try:
+            return read(folder)
+        except (OSError, EOFError, ValueError, TypeError, RuntimeError) as error:
+            raise QuadragError(
+                f"{folder} is no index that can be read ({one_line(error)}); remove it, and it is built again"
+            ) from error
 
     def _build(self, place: Path, key: Mapping[str, Any], build: Callable[[Path], None], resumes: bool) -> None:
         aside = self.root / f".{place.name}.part"

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 LONGEST = 1000  # characters of a sentence; what is longer is cut
 TOP = 20  # sentences shown
-ROOM = 4000  # characters of them together
 _MANY = 40_000  # tags: no real page has so many
 # What has no end takes the rest of the page.
 _MARKUP = re.compile(
@@ -79,20 +78,10 @@ def locate_sentences(pages: Iterable[str | None]) -> dict[str, tuple[int, int]]:
 
 
 def rank_sentences(
-    query: str, candidates: Sequence[str], encoder: "Encoder", top: int = TOP, room: int = ROOM
+    query: str, candidates: Sequence[str], encoder: "Encoder", top: int = TOP
 ) -> list[tuple[int, float]]:
-    """Return place and cosine of the sentences most like a question, best first, equal ones in their order.
-
-    At most `top` of them, `room` characters all together; the one that goes beyond is the last and is not cut here.
-    """
+    """Return place and cosine of the sentences most like a question, best first, equal ones in their order."""
     if not candidates:
         return []
     scores = encoder.documents(list(candidates)) @ encoder.queries([query])[0]
-    chosen: list[tuple[int, float]] = []
-    taken = 0
-    for place in np.argsort(-scores, kind="stable")[:top].tolist():
-        if taken >= room:
-            break
-        chosen.append((place, float(scores[place])))
-        taken += len(candidates[place])
-    return chosen
+    return [(place, float(scores[place])) for place in np.argsort(-scores, kind="stable")[:top].tolist()]

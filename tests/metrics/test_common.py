@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from ordinary import REPLIES, ordinary
 
 ROOT = Path(__file__).parents[2]
@@ -102,101 +103,26 @@ def test_states_give_the_reason_of_an_item_without_an_answer(metric: Any, name: 
 
 
 # Bad input: an option that takes the place of an ordinary one, and what the error names.
-
-BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
-    "all": [
-        ({"predictions": "70"}, "predictions is str"),
-        ({"predictions": None}, "predictions is NoneType"),
-        ({"references": ["70"]}, "references"),
-        ({"profile": "offical"}, "'offical'"),
-        ({"states": [None]}, "states has 1"),
-        ({"states": [None, "late", None], "predictions": [None] * 3}, "'late'"),
-    ],
-    "judged": [
-        ({"judge": lambda requests: []}, "0 replies"),
-        ({"judge": lambda requests: "Yes"}, "str"),
-    ],
-    "asked": [
-        ({"questions": None}, "questions"),
-        ({"questions": ["q", None, "q"]}, "questions[1]"),
-    ],
-    "rgb": [
-        ({"references": ["a", "a", {"a": 1}]}, "references[2]"),
-        ({"references": ["a", "a", [[["a"]]]]}, "references[2][0][0]"),
-        ({"language": "de"}, "'de'"),
-    ],
-    "rejection_rate": [
-        ({"prompt": "Q {question}"}, "{answer}"),
-        ({"references": ["a", None, None]}, "references has 1"),
-    ],
-    "error_detection": [({"prompt": "Q {question}"}, "{answer}"), ({"references": None}, "references is NoneType")],
-    "rgb_accuracy": [({"references": None}, "references is NoneType"), ({"references": ["a"] * 4}, "4 references")],
+BAD = yaml.safe_load(Path(__file__).with_name("bad_input.yaml").read_text(encoding="utf-8"))
+# The same, of what is no data.
+BAD_OBJECTS: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "judged": [({"judge": lambda requests: []}, "0 replies"), ({"judge": lambda requests: "Yes"}, "str")],
     "crud_overlap": [
-        ({"references": ["a", ["a", "b"], "c"]}, "references[1]"),
-        ({"embed": "text2vec"}, "embed is str"),
         ({"embed": lambda texts: [1.0] * len(texts)}, "embed returned shape (4,)"),
         ({"embed": lambda texts: [[math.nan]] * len(texts)}, "finite"),
     ],
-    "omnieval_overlap": [
-        ({"references": ["a", ["a", None], "c"]}, "references[1][1]"),
-    ],
-    "retrieval_ranking": [
-        ({"predictions": [["a"], ["a", 1.5], []]}, "predictions[1][1] is float"),
-        ({"predictions": [["a"], [True], []]}, "predictions[1][0] is bool"),
-        ({"references": [["a"], [["a"]], []]}, "references[1][0]"),
-        ({"k": 5}, "k is 5"),
-        ({"k": [1, 0]}, "k is [1, 0]"),
-        ({"k": [5, 1, 5]}, "k is [5, 1, 5]"),
-    ],
     "truthfulness": [
-        ({"judge": "http://127.0.0.1/v1"}, "judge is str"),
         ({"judges": [print]}, "judge alone"),
-        ({"judge": None, "judges": []}, "judges is list"),
         ({"judge": None, "judges": [print, 1]}, "judge is int"),
-        ({"references": ["b", ["c", 7], "d"]}, "references[1][1]"),
-        ({"prompt": "Q {question} {answer}"}, "{reference}"),
-        ({"tokenizer": "llama"}, "tokenizer is str"),
-        ({"ratings": ["perfect", None, None]}, "both"),
-        ({"judge": None, "ratings": ["perfect"]}, "ratings has 1"),
-        ({"judge": None, "ratings": ["perfect", "good", None]}, "ratings[1] is 'good'"),
-        ({"weights": {"s": 1}, "domains": ["a"] * 3}, "question_types"),
-        ({"weights": {"s": 1}, "domains": ["a"] * 3, "question_types": ["s", "t", "s"]}, "'t'"),
-        ({"weights": {"a": {"s": 1}}, "domains": ["a", "b", "a"], "question_types": ["s"] * 3}, "'b'"),
-        ({"weights": {"a": {"s": -1}}, "domains": ["a"] * 3, "question_types": ["s"] * 3}, "weights has -1"),
-        ({"weights": {"s": 1}, "domains": ["a"], "question_types": ["s"] * 3}, "domains has 1"),
-    ],
-    "omnieval": [
-        ({"judge": None}, "judge is NoneType"),
-        ({"references": ["b", ["c", 7], "d"]}, "references[1][1]"),
-        ({"contexts": None}, "contexts is None"),
-        ({"contexts": [None, ["p"], ["p"]]}, "contexts[0] is NoneType"),
-        ({"contexts": [[None], [], []]}, "contexts[0][0]"),
-        ({"contexts": [{"text": "p"}, [], []]}, "contexts[0] is dict"),
-        ({"history": ["q", [], []]}, "history[0] is str"),
-        ({"history": [[], [{"question": 1}], []]}, "history[1][0][0] is int"),
-        ({"prompts": "acc"}, "prompts is str"),
-        ({"prompts": {"accuracy": "x"}}, "'accuracy'"),
-        ({"prompts": {"acc": ["a", "b", "c"]}}, "prompts['acc']"),
-    ],
-    "ragquesteval": [
-        ({"judge": None}, "judge is NoneType"),
-        ({"references": ["R", ["R"], "R"]}, "references[1] is list"),
-        ({"ids": None}, "ids"),
-        ({"ids": ["q", 7, "q"]}, "ids[1]"),
-        ({"question_cache": "/no/such/file.json"}, "/no/such/file.json"),
-        ({"question_cache": {"x": ["问"]}}, "question_cache holds list"),
-        ({"question_cache": {"x": {"answers": [1]}}}, "['x']['answers'][0] is int"),
-        ({"prompts": "Q {text}"}, "prompts is str"),
-        ({"prompts": {"answer": "{text}"}}, "'answer'"),
     ],
 }
 
 
 @pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
 def test_bad_input_is_one_line_that_names_it_and_leaves_nothing_behind(metric: Any, name: str) -> None:
-    rows = BAD["all"] + BAD[name] + (BAD["judged"] if name in REPLIES else []) + (BAD["rgb"] if name in RGB else [])
-    rows += BAD["asked"] if name in REPLIES and name != "ragquesteval" else []
-    for changed, named in rows:
+    groups = ["all", name, *["judged"] * (name in REPLIES), *["rgb"] * (name in RGB)]
+    groups += ["asked"] * (name in REPLIES and name != "ragquesteval")
+    for changed, named in [row for group in groups for row in (*BAD.get(group, ()), *BAD_OBJECTS.get(group, ()))]:
         with pytest.raises(ValueError) as caught:
             metric.compute(**{**ordinary(name), **changed})
         assert type(caught.value) is ValueError and named in str(caught.value), (changed, str(caught.value))
@@ -258,14 +184,6 @@ def test_what_is_shared_lies_once_and_links_lead_there(metrics_root: Path) -> No
     assert not [path for path in own if path.name in shared and path.parent.name != "_shared"]
 
 
-def test_evaluate_takes_along_every_file_of_a_folder(metrics_root: Path, name: str) -> None:
-    from evaluate.loading import get_imports
-
-    folder = metrics_root / name
-    direct = {module for kind, module, *_ in get_imports(str(folder / f"{name}.py")) if kind == "internal"}
-    assert direct == {path.stem for path in folder.glob("*.py")} - {name, "app"}
-
-
 def test_a_folder_imports_the_packages_it_requires_and_its_own_files_alone(metrics_root: Path, name: str) -> None:
     folder = metrics_root / name
     siblings = {path.stem for path in folder.glob("*.py")} - {"app"}
@@ -291,7 +209,7 @@ def test_one_metric_class_and_its_options(metrics_root: Path, metric: Any, name:
     module = sys.modules[type(metric).__module__]
     kinds = [x for x in vars(module).values() if inspect.isclass(x) and issubclass(x, evaluate.Metric)]
     assert kinds == [type(metric)] and metric.name == name
-    own = inspect.signature(metric.SCORER).parameters.keys() - {"common"}
+    own = inspect.signature(metric.SCORER).parameters.keys() - {"common", "profiles", "judges", "config"}
     asked = {"predictions", "references", "profile", "states", *metric.SCORER.COLUMNS, *own}
     asked |= {"judge"} if name in REPLIES else set()
     documented = metric.inputs_description.split("Returns:")[0]

@@ -131,7 +131,7 @@ def test_means_against_an_oracle_and_the_statistics(score: Callable[..., Any], p
 
 
 def test_hallucination_minus_1_is_the_paper_s(score: Callable[..., Any], part: Callable[[str], ModuleType]) -> None:
-    assert part("scales").SCALES["hal"] == (0, 1) and "-1" not in part("prompts").PROMPTS["hal"]
+    assert part("prompts").SCALES["hal"] == (0, 1) and "-1" not in part("prompts").PROMPTS["hal"]
     got = score("hal", ["甲", "乙"], Judge(lambda _, answer: says(-1 if answer == "甲" else 1)), "corrected")
     assert (got["hal"], got["unscored"]) == (1.0, {})
     assert got["per_item"][0]["reasons"] == {"hal": "not_applicable"}
@@ -320,7 +320,7 @@ def test_our_prompts_ask_for_what_both_readers_read(
     slots = {"{question}", "{history}", "{references}", "{answer}"}
     for key, text in part("prompts").PROMPTS.items():
         form = text.rstrip().splitlines()[-1]
-        for verdict in part("scales").SCALES[key]:
+        for verdict in part("prompts").SCALES[key]:
             reply = form.replace("分数", str(verdict))
             assert [read[profile](reply, key) for profile in PROFILES] == [verdict] * 2
         expected = slots | ({"{passages}"} if key in ("hal", "utl") else set())

@@ -23,7 +23,7 @@ ROUGES = KEYS[2:]
 
 @pytest.fixture(scope="module")
 def overlap(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    return load_file("omnieval_overlap/overlap.py")
+    return load_file("omnieval_overlap/scorer.py")
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ragquesteval_judges import PROFILES, SHORT, Judge, U, approx, asking, blocks, cells
 
-from quadrag.metrics._shared.fold import fold
+from quadrag.metrics._shared.scoring import fold
 
 CASES = json.loads(Path(__file__).with_name("ragquesteval_vectors.json").read_text(encoding="utf-8"))
 pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
@@ -33,7 +33,7 @@ def score(metric: Any) -> Callable[..., Any]:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("case", CASES["values"], ids=lambda case: case["name"])
 def test_values(part: Callable[[str], ModuleType], case: dict[str, Any], profile: str) -> None:
-    compose = part("compose")
+    compose = part("scorer")
     answers = case["answers"]
     got = (
         compose.official(case["expected"], answers)
@@ -64,7 +64,7 @@ def test_question_replies(part: Callable[[str], ModuleType], case: dict[str, Any
 
 
 def test_declining(part: Callable[[str], ModuleType]) -> None:
-    declines = part("compose").declines
+    declines = part("scorer").declines
     assert {text: declines(text) for text in CASES["declining"]["yes"]} == dict.fromkeys(
         CASES["declining"]["yes"], True
     )
@@ -295,7 +295,7 @@ def test_official_composition_against_an_oracle(
 ) -> None:
     import jieba
 
-    got = part("compose").official(expected, answers)
+    got = part("scorer").official(expected, answers)
     assert list(got) == [
         x if isinstance(x, str) else pytest.approx(x, abs=1e-12) for x in oracle(expected, answers, jieba.lcut)
     ]
@@ -306,7 +306,7 @@ def test_official_composition_against_an_oracle(
 def test_corrected_composition_is_the_official_one_of_what_counts(
     part: Callable[[str], ModuleType], pairs: list[tuple[str, str]], draw: random.Random
 ) -> None:
-    compose = part("compose")
+    compose = part("scorer")
     plain = [[U if compose.declines(text) else fold(text) for text in pair] for pair in pairs]
     precision, recall = compose.official([a for a, _ in plain], [b for _, b in plain])
     order = list(range(len(pairs)))

@@ -1,14 +1,17 @@
 """The reader of verdicts that metrics share: verdicts in every dress, and where metrics read differently."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quadrag.metrics._shared.verdict_reader import CHINESE, VerdictReader, split
 
+CASES = yaml.safe_load(Path(__file__).with_name("reader_cases.yaml").read_text(encoding="utf-8"))
 pytestmark = pytest.mark.pure
 
 SCORE = VerdictReader("score", (0, 1))
@@ -31,28 +34,7 @@ REPLIES = st.one_of(
 )
 
 
-@pytest.mark.parametrize(
-    ("reply", "verdict"),
-    [
-        ('{"score": 1}', 1),
-        ('{"Score ": "1.0"}', 1),
-        ('{"score": false}', 0),
-        ('{"a": [{"score": 1}], "b": "score: 0"}', 1),
-        ("{'score': 1, 'reason': 'x'", 1),
-        ("**Score**: 1", 1),
-        ("Score is 0", 0),
-        ('"{\\"score\\": 1}"', 1),
-        ('{"score": 1} {"score": 0}', None),
-        ('{"score": 1, "score": 0}', None),
-        ('{"score": 1}\nScore: 0', None),
-        ('{"score": 0.5}', None),
-        ('{"score": [1]}', None),
-        ('{"score": ' + "9" * 5000 + "}", None),
-        ('{"reason": "score: 1"}', None),
-        ("the score is open", None),
-        ("", None),
-    ],
-)
+@pytest.mark.parametrize(("reply", "verdict"), [*CASES["score"], ['{"score": ' + "9" * 5000 + "}", None]])
 def test_verdicts(reply: str, verdict: int | None) -> None:
     assert SCORE.read(reply) == verdict
 
@@ -65,37 +47,7 @@ def test_a_second_name_counts_where_it_could_be_meant() -> None:
     assert NUMBERS.read("Numerical accuracy: 1") == 1
 
 
-DIFFERENCES = [
-    # reply, truthfulness (of `prediction`, to compare), omnieval
-    ("\nprediction\uff1a1", 1, 1),  # a full-width colon
-    ("\nprediction\u4e3a1", None, 1),  # 为, and 是 alike
-    ("\nprediction is 1", 1, 1),
-    ("\nprediction: 1\uff0c\u56e0", 1, 1),  # a full-width comma ends a value
-    ("{a: 1\uff0cprediction: 1}", 1, 1),  # a full-width comma before a key
-    ("x\uff0cprediction: 1", None, None),  # prose is no key
-    ("\nxprediction: 1", None, None),
-    ("\nprediction: 1\nxprediction: 0", None, 1),  # the name ends a longer word
-    ("\nprediction: 1, 2", 1, None),  # a comma that a digit follows, past a blank
-    ("\nprediction: 1,", 1, None),  # a comma that nothing follows
-    ("\nprediction: 1\nits prediction: \u22121", None, None),  # a minus sign is one, however it is written
-    ("\nprediction: 1.\u3000x", 1, 1),  # a blank of another script behind a full stop
-    ("\nprediction: yes", None, None),
-    ('{"prediction": "yes"}', None, None),
-    ('{"prediction": "1.0"}', 1, 1),
-    ("\nprediction: 1.0", 1, 1),
-    ('"{\\"prediction\\": 1}"', 1, 1),  # a reply that is one JSON string
-    ('{"prediction": 1} {"a": 2}', 1, 1),  # an object without the field: read as text
-    ('{"prediction": 1, "a": {"prediction": 0}}', 1, 1),  # the first level counts, or every one
-    ('{"a": 1}\nprediction: 1', None, None),  # objects, and the field in none of them
-    ('} {"a": "prediction: 0", "prediction": 1}', None, None),  # a brace too many
-    ("the prediction: 1", None, None),
-    ('{"prediction": 1} so the prediction: 0', None, None),  # text that is no key, beside an object
-    ("\nprediction: 1\nprediction: bad", None, None),  # no value where one should be
-    ('{"prediction": 1} the prediction: bad', 1, 1),
-]
-
-
-@pytest.mark.parametrize(("reply", "english", "chinese"), DIFFERENCES, ids=[ascii(x[0]) for x in DIFFERENCES])
+@pytest.mark.parametrize(("reply", "english", "chinese"), CASES["prediction"])
 def test_where_the_readers_differ(reply: str, english: int | None, chinese: int | None) -> None:
     scale = (0, 1)
     assert VerdictReader("prediction", scale).read(reply) == english

@@ -15,8 +15,7 @@ from quadrag.printing import Progress
 
 from ..encoder import Vectors
 from ..search import Indexes
-from .exact import Rows
-from .indexes import VERSION, VectorIndex
+from .dense import VERSION, Rows, VectorIndex
 
 FILE = "index.faiss"
 _ADDED = 1 << 18  # passages at once
@@ -24,12 +23,9 @@ _TRAINED, _TRAINED_LEAST = 64, 9984  # vectors a list, and in all
 
 
 class FaissIndex(VectorIndex):
-    """Inverted lists of vectors in a short form."""
-
     name = "faiss"
 
     def describe(self) -> dict[str, Any]:
-        """See `VectorIndex.describe`."""
         try:
             import faiss
         except ImportError as error:
@@ -37,16 +33,17 @@ class FaissIndex(VectorIndex):
         return {"faiss": faiss.__version__, "version": VERSION}
 
     def open_built(self, indexes: Indexes, key: Mapping[str, Any]) -> None:
-        """See `VectorIndex.open_built`."""
         import faiss
 
         named = {"kind": "faiss", "vectors": key, **self.describe(), "nlist": self.set["nlist"]}
-        folder = indexes.store.get(named, self._build)
-        self._index = faiss.read_index(str(folder / FILE), faiss.IO_FLAG_MMAP_IFC)
+
+        def read(folder: Path) -> Any:
+            return faiss.read_index(str(folder / FILE), faiss.IO_FLAG_MMAP_IFC)
+
+        self._index = indexes.store.open(named, self._build, read)
         self._index.nprobe = self.set["nprobe"]
 
     def find(self, queries: Vectors, count: int) -> Rows:
-        """See `VectorIndex.find`."""
         rows: Rows = self._index.search(np.ascontiguousarray(queries), count)[1]
         return rows
 

@@ -2,9 +2,9 @@
 
 ``milvus:URI`` is the path of a file that ends in ``.db``, then Milvus Lite runs in this process, or an address, then a
 server or cluster answers; its token is the environment's MILVUS_TOKEN. Up to 500,000 passages the index is FLAT with
-inner products, which compares every vector. Milvus leaves open how equal scores are ordered: rows near the cut are
-asked for too and ranked here, so that the answer is `dense.nearest`'s. Beyond it, or where it is given numbers, it is
-IVF_SQ8, a byte a dimension; how its lists are cut is Milvus's own affair, so that two builds can differ.
+inner products, which compares every vector: the answer is `nearest`'s, unless more passages tie at the cut than are
+asked for beyond it. Beyond them, or where it is given numbers, it is IVF_SQ8, a byte a dimension; how its lists are cut
+is Milvus's own affair, so that two builds can differ.
 
 A build that was cut short is made anew. Two processes of one machine do not build one collection at the same time; two
 machines are not kept apart.
@@ -24,10 +24,8 @@ from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.printing import Progress
 
 from ..encoder import Vectors
-from ..passages import Hits
 from ..search import Indexes
-from .exact import Rows, Scores, rounding
-from .indexes import VERSION, VectorIndex, rank
+from .dense import VERSION, Rows, VectorIndex
 
 _ROW, _VECTOR = "row", "vector"
 _FLAT_MOST = 500_000  # passages
@@ -36,13 +34,10 @@ _ROWS = 4096  # sent at once; 12 MB at 768 dimensions, of the 64 that a message 
 _MOST = 16384  # Milvus's own limit on what one search returns
 _QUERIES = 256  # of one search; Milvus Lite takes half a second for each over a million rows
 _REPLY = 1 << 20  # rows that one reply holds
-_BESIDE = 8  # rows asked for beyond the k, in the hope that no second search is needed
 _CONNECT, _CALL, _BUILD = 10, 120, 7200  # whole seconds: pymilvus 2.6 overlooks others
 
 
 class MilvusIndex(VectorIndex):
-    """A collection that holds vectors under their rows."""
-
     name = "milvus"
 
     def __init__(self, where: str, options: Mapping[str, int]) -> None:
@@ -50,7 +45,6 @@ class MilvusIndex(VectorIndex):
         super().__init__(str(Path(where).expanduser().absolute()) if self._is_file else where, options)
 
     def describe(self) -> dict[str, Any]:
-        """See `VectorIndex.describe`; FLAT finds what exact search finds."""
         try:
             import pymilvus  # noqa: F401
         except ImportError as error:
@@ -60,13 +54,11 @@ class MilvusIndex(VectorIndex):
         return {"milvus": self.kind, "version": VERSION} if self.options else {}
 
     def settings(self, rows: int) -> dict[str, Any]:
-        """See `VectorIndex.settings`; FLAT has no numbers."""
         if rows <= _FLAT_MOST and not self.options:
             return {}
         return super().settings(min(rows, _LISTS**2))
 
     def open_built(self, indexes: Indexes, key: Mapping[str, Any]) -> None:
-        """See `VectorIndex.open_built`."""
         named = {**key, "milvus": {"kind": self.kind, "nlist": self.set["nlist"]}} if self.set else key
         self.collection = "quadrag_" + indexes.store.path(named).name.replace("-", "_")
         self.client = self._connect()
@@ -78,35 +70,9 @@ class MilvusIndex(VectorIndex):
             self.client.close()
             raise
 
-    def nearest(self, queries: Vectors, k: int) -> list[Hits]:
-        """See `VectorIndex.nearest`; k is 1 to 16,384.
-
-        With FLAT and more than 16,384 rows that tie at the cut, which of them are returned is Milvus's choice.
-        """
-        if self.set:
-            return super().nearest(queries, k)
-        hits: list[Hits] = [[] for _ in queries]
-        most = min(len(self.vectors), _MOST)
-        limit, doubtful = max(min(k, len(self.vectors)), min(k + _BESIDE, most)), list(range(len(queries)))
-        while doubtful:
-            rows, scores = self._ask(queries[doubtful], limit)
-            # What did not come back has no higher score than the lowest that did.
-            floors = scores.min(axis=1) + rounding(queries.shape[1])
-            for number, near in zip(doubtful, rows, strict=True):
-                hits[number] = rank(self.vectors, queries[number], near, k)
-            below = [hits[number][-1][1] <= floor for number, floor in zip(doubtful, floors, strict=True)]
-            doubtful = [number for number, is_below in zip(doubtful, below, strict=True) if is_below and limit < most]
-            limit = min(limit * 4, most)
-        return hits
-
     def find(self, queries: Vectors, count: int) -> Rows:
-        """See `VectorIndex.find`."""
-        return self._ask(queries, min(count, _MOST))[0]
-
-    def _ask(self, queries: Vectors, limit: int) -> tuple[Rows, Scores]:
-        """Return rows and Milvus's own scores, [m, limit]; -1 and infinity where there are fewer."""
+        limit = min(count, _MOST)
         rows = np.full((len(queries), limit), -1, np.int64)
-        scores = np.full(rows.shape, np.inf, np.float32)
         numbers = {"nprobe": self.set["nprobe"]} if self.set else {}
         step = max(1, min(_QUERIES, _REPLY // limit))
         for start in range(0, len(queries), step):
@@ -122,8 +88,7 @@ class MilvusIndex(VectorIndex):
                 )
             for number, hits in enumerate(replies, start):
                 rows[number, : len(hits)] = [hit[_ROW] for hit in hits]
-                scores[number, : len(hits)] = [hit["distance"] for hit in hits]
-        return rows, scores
+        return rows
 
     def _fill(self) -> None:
         client, length = self.client, len(self.vectors)

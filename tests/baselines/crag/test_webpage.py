@@ -84,10 +84,6 @@ def test_the_likest_come_first_and_equal_ones_in_their_order():
     assert webpage.rank_sentences("a", [], Letters()) == []
 
 
-def test_no_more_is_chosen_than_there_is_room_for():
-    assert [place for place, _ in webpage.rank_sentences("a", ["aaa", "aa", "a"], Letters(), room=4)] == [0, 1]
-
-
 @pytest.mark.slow
 def test_no_gold_answer_that_the_slow_route_finds_is_lost_on_real_pages(real_data):
     bs4 = pytest.importorskip("bs4", reason="beautifulsoup4, the slow route, is not installed")

@@ -2,67 +2,31 @@
 
 import json
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag import catalogue
 
+CASES = yaml.safe_load(Path(__file__).with_name("alternatives.yaml").read_text(encoding="utf-8"))
 alternatives_of = catalogue.load_script(catalogue.benchmarks()["crag"]).alternatives_of
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, []),
-        (float("nan"), []),
-        ("", []),
-        ("  ", []),
-        ([], []),
-        ("[]", []),
-        (" [ ] ", []),
-        ("None", ["None"]),
-        (["a", "b"], ["a", "b"]),
-        (["b", "a", "b"], ["b", "a"]),
-        ([["a"], [["b"], "c"]], ["a", "b", "c"]),
-        (["a", None, "", "  ", float("nan"), "b"], ["a", "nan", "b"]),
-        (["nan"], ["nan"]),
-        ("nan", ["nan"]),
-        ("['a', 'b']", ["a", "b"]),
-        ('["a", "b"]', ["a", "b"]),
-        ("""["it's", 'a "b"']""", ["it's", 'a "b"']),
-        ("[\n'a',\n'b',\n]", ["a", "b"]),
-        ("['a', ('b', ['c'])]", ["a", "b", "c"]),
-        ("['a' 'b', None, nan]", ["ab", "nan"]),
-        ("[NaN, null]", ["nan"]),
-        ("[1, 2.50, -3, 1_000]", ["1", "2.50", "-3", "1_000"]),
-        ("[1, 2.50, -3]", ["1", "2.50", "-3"]),
-        ("[True, '\\d']", ["True", "\\d"]),
-        (["[1]", 1, 2.5, True], ["[1]", "1", "2.5", "true"]),
-        (12, ["12"]),
-        ("one answer", ["one answer"]),
-        (" one answer ", ["one answer"]),
-        ("[sic] one answer", ["[sic] one answer"]),
-        ("[sic] the [end]", ["[sic] the [end]"]),
-        ("[a, b]", ["[a, b]"]),
-        ("[a for a in b]", ["[a for a in b]"]),
-        ("[__import__('os')]", ["[__import__('os')]"]),
-        ("['a'", ["['a'"]),
-        ("('a', 'b')", ["('a', 'b')"]),
-        ("{'a', 'b'}", ["{'a', 'b'}"]),
-        ("[0][0]", ["[0][0]"]),
-        ({"a": 1}, ['{"a": 1}']),
-        ("['\ud800']", ["['\ufffd']"]),
-        ("['\\ud800']", ["\ufffd"]),
-        (["\ud83d\ude00"], ["\U0001f600"]),
-        ("[\x00]", ["[\x00]"]),
-        # Numbers too long to print stand as written; what is too deep is one answer.
-        *((f"[{number}]", [number]) for number in ("9" * 5000, "0x" + "f" * 5000)),
-        *((text, [text]) for text in ("[" * 9999 + "]" * 9999, f"[{'(' * 5000}{')' * 5000}]", f"[-{'-' * 9999}1]")),
-    ],
-)
+# What YAML cannot hold; numbers too long to print stand as written, and what is too deep is one answer.
+ODD = [
+    ("['\ud800']", ["['\ufffd']"]),
+    (["\ud83d\ude00"], ["\U0001f600"]),
+    ("[\x00]", ["[\x00]"]),
+    *((f"[{number}]", [number]) for number in ("9" * 5000, "0x" + "f" * 5000)),
+    *((text, [text]) for text in ("[" * 9999 + "]" * 9999, f"[{'(' * 5000}{')' * 5000}]", f"[-{'-' * 9999}1]")),
+]
+
+
+@pytest.mark.parametrize(("value", "expected"), [*CASES, *ODD])
 def test_cases(value: Any, expected: list[str]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

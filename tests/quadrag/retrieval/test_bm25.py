@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.benchmark import Document
-from quadrag.retrieval.bm25 import build_index, open_index
+from quadrag.retrieval.bm25 import analyser, build_index, open_index
 from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
-from quadrag.retrieval.terms import analyser
 
 # Few characters and short passages: many equal scores.
 PASSAGES = st.lists(st.text(st.sampled_from("天地人a 。"), min_size=1, max_size=8), min_size=1, max_size=30)

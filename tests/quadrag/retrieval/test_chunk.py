@@ -4,13 +4,17 @@ import json
 import sys
 from bisect import bisect_left
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.errors import QuadragError
 from quadrag.retrieval.chunk import Chunking
+
+EXAMPLES = yaml.safe_load(Path(__file__).with_name("chunk_examples.yaml").read_text(encoding="utf-8"))
 
 # Chinese and English, sentence ends, blanks, closing marks, a character outside the basic plane.
 TEXTS = st.text(alphabet=st.sampled_from("今天北京下雨。！？；;?!. \n\r\t”）a1𠮷x"), max_size=80) | st.text(max_size=40)
@@ -22,32 +26,7 @@ def pieces(text, **options):
     return [text[start:end] for start, end in Chunking(**options).spans(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "expected"),
-    [
-        # 4 + 4 characters fit into 8, the third sentence does not.
-        ("天下雨。地下雪。人回家。", {"size": 8}, ["天下雨。地下雪。", "人回家。"]),
-        ("天下雨。地下雪。人回家。", {"size": 11}, ["天下雨。地下雪。", "人回家。"]),
-        # A sentence of 10 is cut into windows of 4; its rest of 2 has room for no further sentence.
-        ("一二三四五六七八九。甲乙。", {"size": 4}, ["一二三四", "五六七八", "九。", "甲乙。"]),
-        # The rest of a long sentence is packed with what follows.
-        ("一二三四五六七八九。甲。", {"size": 4}, ["一二三四", "五六七八", "九。甲。"]),
-        # Half of 8 is 4: the last sentence of the chunk before, whole.
-        ("天下雨。地下雪。人回家。", {"size": 8, "overlap": 50}, ["天下雨。地下雪。", "地下雪。人回家。"]),
-        # A quarter of 8 is 2: no sentence starts within reach, so the last 2 characters.
-        ("天下雨。地下雪。人回家。", {"size": 8, "overlap": 25}, ["天下雨。地下雪。", "雪。人回家。"]),
-        # The next sentence of 7 leaves room for 1 of the 4.
-        ("天下雨。地下雪。我们大家都回。", {"size": 8, "overlap": 50}, ["天下雨。地下雪。", "。我们大家都回。"]),
-        # Closing marks stay with their sentence.
-        ("他说：“好。”走了。", {"size": 6}, ["他说：“好。", "”走了。"]),
-        ("他说：“好。”走了。", {"size": 7}, ["他说：“好。”", "走了。"]),
-        # A full stop inside a number ends nothing; newlines end a sentence.
-        ("It is 3.5 m. Go on", {"size": 13}, ["It is 3.5 m.", " Go on"]),
-        ("标题\n正文很长", {"size": 5}, ["标题\n", "正文很长"]),
-        ("", {}, []),
-        ("\n", {}, ["\n"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "options", "expected"), EXAMPLES)
 def test_worked_examples(text, options, expected):
     assert pieces(text, **options) == expected
 

@@ -9,8 +9,7 @@ import pytest
 from tiny_models import make_encoder
 
 from quadrag.errors import QuadragError
-from quadrag.retrieval.encoder import PRESETS, Encoder
-from quadrag.retrieval.weights import Preset
+from quadrag.retrieval.encoder import PRESETS, Encoder, Preset
 
 CARD = "为这个句子生成表示以用于检索相关文章："
 SENTENCE = "Given a web search query, retrieve relevant passages that answer the query"

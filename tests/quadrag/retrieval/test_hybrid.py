@@ -29,11 +29,6 @@ def test_ties_go_by_the_first_ranking():
     assert [row for row, _ in fuse([ranked(D), ranked(A), ranked(C)], 3)] == [D, A, C]
 
 
-def test_what_is_empty():
-    assert fuse([], 3) == fuse([[], []], 3) == []
-    assert fuse([[], ranked(C)], 3) == [(C, 0.5 / 61)]
-
-
 rankings = st.lists(st.lists(st.integers(0, 12), unique=True, max_size=10).map(lambda rows: ranked(*rows)), max_size=2)
 
 

@@ -16,7 +16,7 @@ from quadrag.loading import open_corpus
 from quadrag.parts import Retrieval
 from quadrag.records import Passage, document_id
 from quadrag.retrieval import chunk
-from quadrag.retrieval.llama_index_chunking import FileChunking
+from quadrag.retrieval.chunk import FileChunking
 from quadrag.retrieval.passages import PassageStore
 
 pytestmark = pytest.mark.plugins

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -68,10 +69,6 @@ def test_a_folder_that_is_no_index_gives_way_and_a_build_that_fails_leaves_nothi
 RUN = """
 import os, sys, time
 from pathlib import Path
-from quadrag.retrieval.bm25 import build_index, open_index
-from quadrag.retrieval.chunk import Chunking
-from quadrag.retrieval.passages import PassageStore
-from quadrag.retrieval.vectors.dense import open_vectors, write_vectors
 from quadrag.retrieval.search import IndexStore
 def build(folder):
     with open(sys.argv[2], "a") as log:
@@ -102,27 +99,34 @@ def test_a_root_that_cannot_be_is_named(tmp_path, build):
     assert build.times == 0
 
 
+READERS = {
+    "passages.arrow": PassageStore,
+    "data.csc.index.npy": partial(open_index, terms="unigram"),
+    "vocab.index.json": partial(open_index, terms="unigram"),
+    "vectors.npy": open_vectors,
+}
+
+
 @pytest.mark.parametrize("spoil", [lambda content: b"", lambda content: content[:-40], lambda content: b"x" * 99, None])
-@pytest.mark.parametrize("name", ["passages.arrow", "data.csc.index.npy", "vocab.index.json", "vectors.npy"])
-def test_an_index_that_cannot_be_read_is_named(tmp_path, name, spoil):
-    store = PassageStore.build([Document("a", "", "天地"), Document("b", "", "人")], tmp_path, Chunking())
-    build_index(store, tmp_path, "unigram")
-    write_vectors(store, tmp_path, letters, print)
-    file = tmp_path / name
+@pytest.mark.parametrize("name", READERS)
+def test_an_index_that_cannot_be_read_is_named(store, name, spoil):
+    def build(folder):
+        passages = PassageStore.build([Document("a", "", "天地"), Document("b", "", "人")], folder, Chunking())
+        build_index(passages, folder, "unigram")
+        write_vectors(passages, folder, letters, print)
+
+    store.open(KEY, build, READERS[name])
+    file = store.path(KEY) / name
     content = file.read_bytes()
     file.unlink()
     if spoil is not None:
         file.write_bytes(spoil(content))
-    with pytest.raises(QuadragError, match=str(tmp_path)) as caught:
-        (PassageStore(tmp_path), open_index(tmp_path, "unigram"), open_vectors(tmp_path))
+    with pytest.raises(QuadragError, match=str(store.path(KEY))) as caught:
+        store.open(KEY, build, READERS[name])
     assert "\n" not in str(caught.value)
 
 
 TOY = """
-from quadrag.retrieval.bm25 import build_index, open_index
-from quadrag.retrieval.chunk import Chunking
-from quadrag.retrieval.passages import PassageStore
-from quadrag.retrieval.vectors.dense import open_vectors, write_vectors
 from quadrag.retrieval.search import Retriever
 
 class SharedWords(Retriever):

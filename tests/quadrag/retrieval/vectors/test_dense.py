@@ -14,8 +14,7 @@ from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
 from quadrag.retrieval.search import IndexStore
 from quadrag.retrieval.vectors import dense
-from quadrag.retrieval.vectors.dense import open_vectors, write_vectors
-from quadrag.retrieval.vectors.exact import exact, nearest, rounding
+from quadrag.retrieval.vectors.dense import exact, nearest, open_vectors, rounding, write_vectors
 
 
 def oracle(passages, queries, k):
@@ -53,9 +52,9 @@ def searches(draw):
 def test_it_finds_what_sorting_everything_finds(search):
     vectors, queries, k, scores, at_once = search
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("quadrag.retrieval.vectors.exact._SCORES", scores)
-        patch.setattr("quadrag.retrieval.vectors.exact._QUERIES", at_once)
-        patch.setattr("quadrag.retrieval.vectors.exact._PAIRS", 3)
+        patch.setattr("quadrag.retrieval.vectors.dense._SCORES", scores)
+        patch.setattr("quadrag.retrieval.vectors.dense._QUERIES", at_once)
+        patch.setattr("quadrag.retrieval.vectors.dense._PAIRS", 3)
         assert nearest(vectors, queries, k) == oracle(vectors, queries, k)
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from quadrag.retrieval.search import Indexes, IndexStore
-from quadrag.retrieval.vectors.exact import nearest
-from quadrag.retrieval.vectors.indexes import make_index
+from quadrag.retrieval.vectors.dense import make_index, nearest
 
 KEY = {"kind": "dense", "corpus": "made"}
 

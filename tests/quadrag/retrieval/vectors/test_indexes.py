@@ -9,8 +9,7 @@ import pytest
 
 from quadrag.errors import QuadragError
 from quadrag.retrieval.search import Indexes, IndexStore
-from quadrag.retrieval.vectors.exact import nearest
-from quadrag.retrieval.vectors.indexes import VectorIndex, make_index
+from quadrag.retrieval.vectors.dense import VectorIndex, make_index, nearest
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from quadrag.metrics._shared.scoring import Cells, Item, Scorer
-from quadrag.metrics._shared.tally import strings
+from quadrag.metrics._shared.scoring import Cells, Item, Scorer, strings
 
 
 class PortNamed(Scorer):
