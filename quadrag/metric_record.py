@@ -18,8 +18,6 @@ FILE = "metric.yaml"
 
 
 class KeyRecord(Record):
-    """One value of a result."""
-
     name: str  # as in the result; ``@k`` at its end stands for ``@`` and any whole number
     range: tuple[int | float | None, int | float | None]  # None: no bound
     direction: Literal["higher", "lower", "none"]  # which end is the better one
@@ -42,8 +40,6 @@ class KeyRecord(Record):
 
 
 class MetricRecord(Record):
-    """One evaluate module."""
-
     name: str
     keys: Mapping[str, KeyRecord]  # in the order of the result
     parts: bool = False  # whether a reference is several needed parts, each a list of accepted answers

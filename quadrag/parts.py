@@ -106,8 +106,6 @@ SETTINGS = tuple(name for name in Retrieval.model_fields if name != "trust")
 
 @dataclass(frozen=True, slots=True)
 class RetrieverSpec:
-    """What a benchmark says of one of its retrievers."""
-
     settings: tuple[str, ...] = ()  # the fields of `Retrieval` that it uses
     # where its `Retriever` is, ``MODULE:CLASS``, which searches the benchmark's corpus; "" where it has none.
     place: str = ""

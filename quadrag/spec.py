@@ -108,8 +108,6 @@ class Service(Part):
 
 
 class Function(Part):
-    """A function of the user's own, by its name."""
-
     function: Text
 
 

@@ -121,7 +121,6 @@ def read(rows: Iterable[Line], questions: Sequence[Question], place: Mapping[str
 def _find_question(
     where: str, row: Mapping[str, Any], place: Mapping[str, str], by_id: Mapping[str, list[Question]]
 ) -> Question:
-    """Return the question with an id at the place that a line says, or the only one with it."""
     ident = row.get("id")
     if type(ident) not in (str, int):
         raise QuadragError(f"{where}: id is {ident!r}; expected a string or a whole number")
@@ -202,7 +201,6 @@ class AnswersFile(System):
         return take_served(benchmark, task) if self.finds_passages else Assignment(benchmark, task, {})
 
     def choose(self, questions: Questions, source: Any) -> tuple[Questions, int]:
-        """Match the answers; return the questions that they are of, among how many."""
         place = {"config": self._spec.config} | ({"split": self._spec.split} if self._spec.split else {})
         self._generated = read(self._rows, questions, place)
         answered = {answer.key for answer in self._generated.answers}
@@ -250,7 +248,6 @@ def _check_asked(path: Path, questions: Questions) -> bool:
 
 
 def name_system(path: Path) -> str:
-    """Name what made a file; else the file, less the ending of its form."""
     if origin := find_origin(path):
         return origin.model
     return path.stem if path.suffix in (".json", ".jsonl", ".eval") else path.name
@@ -419,7 +416,6 @@ def inspect_answer(output: Any) -> ReadAnswer:
 
 
 def _read_logged(where: str, said: Mapping[str, Any]) -> dict[str, str]:
-    """Return what quadrag's tasks log beside a reply: its place, its conditions and what was asked."""
     if not all(isinstance(said.get(name), str) for name in _PLACE):
         raise QuadragError(f"{where} is of no quadrag task; `quadrag harness` has those")
     return {name: said[name] for name in ("benchmark", *_PLACE, "conditions", "query") if name in said}

@@ -35,11 +35,8 @@ class Sweep:
 def name_folder(spec: RunSpec, model: str, head: str | None = None, variant: bool = True) -> str:
     """Name a folder where the user does not: what is run, what is not the default, and what answers.
 
-    Args:
-        spec: of the run, or of the first of several.
-        model: what answers, less what stands before its name; "" where that is said by `head`.
-        head: what is run; benchmark, config and split of the spec when None.
-        variant: whether retriever, settings and options that are not the default are named.
+    The spec is of the run, or the first of several. `head` says what is run in place of benchmark, config and split,
+    and maybe the model, which is then ""; without `variant` nothing is told of what is not the default.
     """
     benchmark = load(spec.benchmark)
     parts = [head] if head else [spec.benchmark, spec.config, spec.split]
@@ -61,10 +58,7 @@ def run_all(
 
     What keeps a run from being done, as a graph that is not given, is found out before the first is; the others are
     done without it. `since` is the moment from which replies count where all are asked anew, so that what a killed
-    command finished stays; from now on when None.
-
-    Raises:
-        NotReady: none can be done.
+    command finished stays; from now on when None. NotReady is raised where none can be done.
     """
     benchmark = load(specs[0].benchmark)
     check_judges([(benchmark, spec) for spec in specs], len(models.judges))
