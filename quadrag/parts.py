@@ -59,7 +59,7 @@ def refuse_code(kind: str, name: str, folder: bool) -> QuadragError:
     )
 
 
-KINDS = ("llm", "rag", "function", "answers")  # of systems, by the key that each has
+KINDS = ("llm", "rag", "function")  # of systems, by the key that each has
 Text = Annotated[str, Field(min_length=1)]
 Number = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, gt=0)]  # in no quotes, and neither true nor false

@@ -111,12 +111,6 @@ class Function(Part):
     function: Text
 
 
-class Answers(Part):
-    """Answers that another system made, by the name of their file or of what made them."""
-
-    answers: str
-
-
 def names_chat(llm: Any) -> bool:
     """Whether what a spec names as ``llm`` is a chat model, which is told how to sample."""
     return isinstance(llm, str) and llm not in ("", EXTRACTIVE) and not llm.startswith(CHALLENGE)
@@ -134,10 +128,7 @@ def _kind(value: Any) -> str:
 
 
 System = Annotated[
-    Annotated[Chat, Tag("llm")]
-    | Annotated[Service, Tag("rag")]
-    | Annotated[Function, Tag("function")]
-    | Annotated[Answers, Tag("answers")],
+    Annotated[Chat, Tag("llm")] | Annotated[Service, Tag("rag")] | Annotated[Function, Tag("function")],
     Discriminator(_kind),
 ]
 

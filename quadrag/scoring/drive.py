@@ -16,6 +16,7 @@ from quadrag.catalogue import load_scorer
 from quadrag.chat.http import DeadServer
 from quadrag.chat.policy import BudgetReached
 from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive_rounds
 from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
 from quadrag.results.items import Lines, counts, is_ruled, items_of, stratify, tally
@@ -105,7 +106,7 @@ class Measured(NamedTuple):
     values: Mapping[str, Any]  # the metric's own over all items, by key
 
     def scale(self, key: str) -> dict[str, Any]:
-        record = self.metric.record(key)
+        record = metric_record(self.metric.module).key(key)
         return {"profile": self.profile, "worst": record.worst, "ends": record.range}
 
 
