@@ -36,13 +36,13 @@ def run(arguments: argparse.Namespace) -> None:
     results: list[Any] = []
     for name in catalogue.benchmarks():
         runs = run_demo(name, out)
-        heads = [(folder.name, pick_headlines(result.scores, "official")[0]) for folder, result in runs]
+        heads = [(run.folder.name, pick_headlines(run.scores, "official")[0]) for run in runs if run.folder]
         lines = [Row(f"{folder} {score.label}", headline_cells(score)) for folder, score in heads]
         table = Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
         print_tables(arguments, [table])
-        results[:0] = [result for _, result in runs]  # the page begins with what a terminal ends with
+        results[:0] = runs  # the page begins with what a terminal ends with
     page, systems = out / "report.html", [("demo", results)]
     write_page(page, systems, tabulate(systems, labels=arguments.labels, page=True), arguments.labels)
     write("", f"All tables, beside the papers' numbers: {page}")
-    run = results[0].record
-    write(f"next: quadrag run {run.benchmark} {run.config} --llm http://HOST:PORT/v1")
+    first = results[0].record
+    write(f"next: quadrag run {first.benchmark} {first.config} --llm http://HOST:PORT/v1")

@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
             session.print_left_out(sweep.left_out)
             return 0
         out, sweep = _run_all(arguments)
-        lay_beside(sweep.results)
-        groups, profiles = [[(out.name, sweep.results)]], options.profiles(arguments)
+        lay_beside(sweep.runs)
+        groups, profiles = [[(out.name, sweep.runs)]], options.profiles(arguments)
         return session.show_results(arguments, stdout, groups, out, profiles, arguments.all, sweep.left_out)
 
 
@@ -97,5 +97,5 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
         variant = first.replica is None and not (arguments.all and load(benchmark).corpus is None)
         out = place(sweeps.name_folder(first, model, head, variant))
         if head is None:
-            return out, sweeps.Sweep([(out, run(first, policy, models, out))])
+            return out, sweeps.Sweep([run(first, policy, models, out)])
         return out, sweeps.run_all(specs, policy, models, out)

@@ -22,14 +22,10 @@ from .run import open_finder, run
 
 @dataclass(slots=True)
 class Sweep:
-    """The runs of a command with their folders, and why others are left out, by config and retriever or by recipe."""
+    """The runs of a command, and why others are left out, by config and retriever or by recipe."""
 
-    runs: list[tuple[Path, Run]] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def results(self) -> list[Run]:
-        return [result for _, result in self.runs]
 
 
 def name_folder(spec: RunSpec, model: str, head: str | None = None, variant: bool = True) -> str:
@@ -80,9 +76,8 @@ def run_all(
     if policy.fresh:
         since = since or find_fresh(places)
     for folder, spec in places.items():
-        result = run(spec, policy, models, folder, alone=False, since=since)
-        sweep.runs.append((folder, result))
-        if result.stopped:
+        sweep.runs.append(run(spec, policy, models, folder, alone=False, since=since))
+        if sweep.runs[-1].stopped:
             break
     return sweep
 
@@ -111,14 +106,14 @@ def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out:
             raise QuadragError(f"{recipe}: {error}") from error
         sweep.runs += part.runs
         sweep.left_out |= part.left_out
-        if part.results[-1].stopped:
+        if part.runs[-1].stopped:
             break
     if not sweep.runs:
         raise QuadragError(": ".join(next(iter(sweep.left_out.items()))))
     return sweep
 
 
-def run_demo(name: str, out: Path) -> list[tuple[Path, Run]]:
+def run_demo(name: str, out: Path) -> list[Run]:
     """Run all of a benchmark on its bundled sample with the extractive baseline.
 
     The gold documents are put into a corpus that can take them, so that the retrieval is measured too.
