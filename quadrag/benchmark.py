@@ -148,12 +148,10 @@ class MetricUse(NamedTuple):
         return f"{self.module}.{self.config}" if self.config else self.module
 
     def asks(self, place: int, judges: int) -> bool:
-        """Whether it asks the judge at a place, of so many."""
         return bool(self.judged) and (self.panel or min(self.judge, judges - 1) == place)
 
     @property
     def embedded(self) -> tuple[str, ...]:
-        """The keys that need a sentence embedding."""
         return tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "embed")
 
     def find_lacking(self, key: str, judge: bool, embed: bool) -> str | None:
@@ -267,7 +265,6 @@ class Benchmark:
 
     @property
     def configs(self) -> list[str]:
-        """The configs that hold questions."""
         return list(dict.fromkeys([*(config for config, _ in self.paper_runs(False)), *self.parts]))
 
     def find_default_context(self, config: str) -> str | None:

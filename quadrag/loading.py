@@ -28,7 +28,6 @@ class Corpus(NamedTuple):
         return map(self.read, self._rows())
 
     def count_rows(self) -> int:
-        """Count its rows, which are read through where they were not prepared."""
         counts: dict[str, int] = self.builder.counts
         return counts.get(splits(self.builder)[0]) or sum(1 for _ in self._rows())
 
@@ -106,7 +105,6 @@ def load_rows(
 
 
 def open_whole_corpus(benchmark: Benchmark, data_dir: str | None, options: Mapping[str, Any]) -> Corpus:
-    """Open the corpus of a benchmark that has one, whatever searches it; raises as `open_corpus` does."""
     name = next(name for name, retriever in benchmark.retrievers.items() if retriever.searches)
     config = benchmark.configs[0]
     spec = RunSpec(benchmark=benchmark.name, config=config, data_dir=data_dir, retriever=name, options=dict(options))

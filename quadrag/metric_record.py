@@ -56,7 +56,6 @@ class MetricRecord(Record):
         return {"en": text, "zh": self.zh.get(text, text)}
 
     def key(self, name: str) -> KeyRecord:
-        """Return the record of a key of a result, as ``recall@5``."""
         record = self.keys.get(name) or self.keys.get(re.sub(r"@\d+\Z", "@k", name))
         if record is None:
             raise unknown_name(f"key of {self.name}", name, self.keys)
@@ -73,7 +72,6 @@ def metric_record(name: str) -> MetricRecord:
 
 
 def show_key(metric: str, key: str) -> str:
-    """Return what a key of a metric's result is called wherever it is shown."""
     return metric_record(metric).key(key).label or key
 
 
@@ -89,7 +87,6 @@ def find_verdict(metric: str, key: str) -> str:
 
 
 def is_called(wanted: str, metric: str, key: str) -> bool:
-    """Whether a name that a person writes is a key's: its own, the one that is shown, or with the metric before it."""
     return wanted in (key, f"{metric}.{key}", show_key(metric, key))
 
 

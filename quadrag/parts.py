@@ -52,7 +52,6 @@ class Trust:
 
 
 def refuse_code(kind: str, name: str, folder: bool) -> QuadragError:
-    """Return the error of a model whose own code was not allowed, or not at commits."""
     return NotReady(
         f"{kind} {name} needs code of its own, which would run with your rights; without it the model is another one. "
         f"Read the code, then give {_FLAG} {name}{'' if folder else _COMMITS}, or name another model"

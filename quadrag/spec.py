@@ -72,11 +72,10 @@ class Chat(Part):
     def _check(self) -> Chat:
         if not self.is_chat:
             asked = {"model": self.model, "name": self.name, "template": self.template, **self.sampling.sent()}
-            for name, value in asked.items():
-                if value is not None:
-                    raise ValueError(
-                        f"{self.llm!r} is no chat model, which the {name} is for; expected http://HOST:PORT/v1#MODEL"
-                    )
+            if given := [name for name, value in asked.items() if value is not None]:
+                raise ValueError(
+                    f"{self.llm!r} is no chat model, which the {given[0]} is for; expected http://HOST:PORT/v1#MODEL"
+                )
         if (self.api == "completions") != (self.template is not None):
             raise ValueError("api completions and a template go together; give both, or neither")
         return self
@@ -84,10 +83,6 @@ class Chat(Part):
     @property
     def is_chat(self) -> bool:
         return names_chat(self.llm)
-
-    @property
-    def served(self) -> bool:
-        return is_address(self.llm)
 
     @property
     def address(self) -> str:

@@ -197,7 +197,6 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
 
 
 def _compare(name: str, recipe: Partial, spec: RunSpec, by_recipe: RunSpec) -> Replica:
-    """Say which printed row a recipe is of, and what a spec says otherwise than the recipe alone does."""
     published, option_specs = recipe.get("published", {}), load(spec.benchmark).options
     files = {option for option, value in option_specs.items() if value.check}
     defaults = {option: value.default for option, value in option_specs.items()}

@@ -66,8 +66,6 @@ Passages = Mapping[Key, Sequence[Passage]]
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Assignment):
-    """What a run is about: its questions, whose they are, and what finds their passages."""
-
     questions: Sequence[Question]
     total: int  # of how many
     source: Source

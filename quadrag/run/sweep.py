@@ -92,7 +92,6 @@ def _require_files(spec: RunSpec, benchmark: Benchmark) -> None:
 
 
 def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out: Path) -> Sweep:
-    """Do the runs of recipes one after the other, each in a folder of its own below `out`, until one is stopped."""
     sweep = Sweep()
     since = find_fresh(run_folders(out)) if policy.fresh else None
     for recipe, specs in recipes.items():

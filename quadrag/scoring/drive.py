@@ -137,7 +137,6 @@ def score(inputs: ScoringInputs, answers: Sequence[Answer], verdicts: Rows | Non
 def _measure_split(
     inputs: ScoringInputs, answers: Sequence[Answer], lines: Rows, verdict_rows: Sequence[Rows]
 ) -> list[Measured]:
-    """Apply every metric to the answers of a split; what it says of each enters its line and its rows of verdicts."""
     measured = []
     for metric in inputs.metrics:
 
