@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, StrictBool
 from quadrag import catalogue
 from quadrag.benchmark import load
 from quadrag.data import files
-from quadrag.data.prepare import find_prepared
+from quadrag.data.builders import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.loading import load_questions, load_rows
 from quadrag.metrics._shared.phrases import stands_whole

@@ -67,13 +67,11 @@ class GateFailed(QuadragError):
     """
 
     def __init__(self, message: str, code: int = 4) -> None:
-        """Take the line and the exit code."""
         super().__init__(message)
         self.code = code
 
 
 def tell_extra(name: str) -> str:
-    """Say how one of quadrag's extras is installed, from whatever folder quadrag is used."""
     return f"from the checkout: pip install '.[{name}]'"
 
 
@@ -92,7 +90,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
 
 
 def pick(kind: str, name: str, known: Mapping[str, _Value]) -> _Value:
-    """Return what has a name; QuadragError, as of `unknown_name`, where nothing has."""
     if name not in known:
         raise unknown_name(kind, name, known)
     return known[name]
@@ -174,7 +171,6 @@ def is_deeper(value: Any, depth: int) -> bool:
 
 
 def read_text(path: Path, expected: str = "text") -> str:
-    """Read a file of text, with or without a byte order mark; QuadragError where it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -182,7 +178,6 @@ def read_text(path: Path, expected: str = "text") -> str:
 
 
 def not_utf8(where: object, expected: str) -> QuadragError:
-    """Return the error about a text in another encoding."""
     return QuadragError(
         f"{where} is not UTF-8; expected {expected} in UTF-8: convert it, as by `iconv -f GB18030 -t UTF-8`"
     )

@@ -53,7 +53,6 @@ def each(function: Callable[[Part], Made], parts: Iterable[Part]) -> Iterator[Ma
 
 
 def workers() -> int:
-    """Return how many parts are worked on at once."""
     return place.workers if (place := _place.get()) else 1
 
 

@@ -132,7 +132,6 @@ def validate(kind: type[_Record], values: Mapping[str, Any], what: str) -> _Reco
         if fault["type"] == "missing":
             raise QuadragError(f"{what} has no {place}; expected it") from None
         reason = fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-        shown = (
-            f"{place} is {fault['input']!r:.80}; " if fault["type"] != "value_error" else ""
-        )  # which names the place
+        # A value error names the place.
+        shown = f"{place} is {fault['input']!r:.80}; ".lstrip() if fault["type"] != "value_error" else ""
         raise QuadragError(f"{what}: {shown}{reason}") from None

@@ -45,7 +45,6 @@ codecs.lookup("utf-16-le")  # loaded while there are descriptors: that there are
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether a stream is a terminal, as stdout and stderr may be."""
     return not getattr(stream, "closed", False) and getattr(stream, "isatty", bool)()
 
 
@@ -82,7 +81,6 @@ class Progress:
         return self
 
     def update(self, done: int, total: int | None = None) -> None:
-        """Show that `done` steps are done, of `total` where it differs from the total at first."""
         total = total or self._total
         if self._bar is not None:
             self._bar.total = total
@@ -104,5 +102,4 @@ def say(what: str) -> None:
 
 
 def remark(*lines: str) -> None:
-    """Print lines on stderr."""
     write(*lines, file=sys.stderr)

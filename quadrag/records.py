@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError, clean, not_utf8, parse_json
 
-Key = tuple[str, str, str]  # config, split, id
+Key = tuple[str, str, str]  # config, split, id: unique within a benchmark
 
 
 class Passage(NamedTuple):
@@ -36,8 +36,6 @@ def document_id(passage: Passage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its reference answers."""
-
     benchmark: str
     config: str
     split: str
@@ -54,7 +52,6 @@ class Question:
 
     @property
     def key(self) -> Key:
-        """Config, split and id: unique within a benchmark."""
         return (self.config, self.split, self.id)
 
 
@@ -79,7 +76,6 @@ class Answer:
 
     @property
     def key(self) -> Key:
-        """Config, split and id of the question answered."""
         return (self.config, self.split, self.id)
 
 
@@ -111,13 +107,25 @@ def write_text(path: Path, text: str) -> None:
 
 
 def jsonl_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the text of a JSON Lines file."""
     return "".join(f"{dumps(row)}\n" for row in rows)
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows as JSON Lines, all or nothing."""
     write_text(path, jsonl_text(rows))
+
+
+def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows behind those of a file; a kill may leave a part of the last one."""
+    with path.open("a", encoding="utf-8") as lines:
+        lines.write(jsonl_text(rows))
+
+
+def read_whole_rows(path: Path) -> list[dict[str, Any]]:
+    """Return what `append_rows` wrote, and cut the file off behind the last whole row."""
+    if not path.is_file():
+        return []
+    os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+    return [row for _, row in read_jsonl(path)]
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -23,18 +23,14 @@ _COMMON = re.compile(rb"[\xa1-\xa3\xb0-\xd7]")  # the first byte in GB 2312 of m
 
 
 class Line(NamedTuple):
-    """A row by the names of its columns, and where it stands, for messages."""
-
-    place: str
-    row: Mapping[str, str]
+    place: str  # for messages
+    row: Mapping[str, str]  # by the names of its columns
 
 
 class Sheet(NamedTuple):
-    """All rows of a file that hold something, the names of its columns, and the file's sha256."""
-
-    lines: list[Line]
+    lines: list[Line]  # of the rows that hold something
     columns: list[str]
-    sha256: str
+    sha256: str  # of the file
 
 
 def read_sheet(path: Path, *wanted: str) -> Sheet:
@@ -96,7 +92,6 @@ def _read_objects(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def _bare(cell: str) -> str:
-    """Return a cell without the apostrophe that keeps a spreadsheet from carrying it out."""
     return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell, 1) else cell
 
 

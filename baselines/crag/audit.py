@@ -8,12 +8,11 @@ from typing import Any
 from quadrag.audit import Audited, Fault, count_off, shorten
 from quadrag.errors import QuadragError
 
-from .dates import find_dates
+from .entities import find_dates
 from .kg.clock import parse
 
 
 def audit(audited: Audited) -> Iterator[Fault]:
-    """Yield the faults of all splits."""
     for place in audited.questions:
         for row in audited.rows(*place):
             for check, evidence in _faults(row):

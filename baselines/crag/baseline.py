@@ -12,6 +12,7 @@ import argparse
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,6 @@ def ask(url: str, model: str | None, conversations: list[list[dict[str, str]]], 
 
 
 def main() -> None:
-    """Answer a split's questions and score the answers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config", choices=["qa", "task_1_2", "task_3"], help="qa: a model without pages")
     parser.add_argument("--split", default="public")
@@ -67,9 +67,7 @@ def main() -> None:
         lines = ({"id": row["id"], "answer": text} for row, text in zip(rows, answers, strict=True))
         arguments.out.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
 
-    judge = None
-    if arguments.judge:
-        judge = lambda chats: ask(arguments.judge, arguments.judge_model, chats, temperature=0)  # noqa: E731
+    judge = partial(ask, arguments.judge, arguments.judge_model, temperature=0) if arguments.judge else None
     result = evaluate.load("truthfulness").compute(
         predictions=answers,
         references=[[text for text in (row["answer"], *row["alternatives"]) if text and text.strip()] for row in rows],

@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import Benchmark, Finder, JudgePreset, MetricUse, OptionSpec, Stratum
+from quadrag.data.builders import rows
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Retrieval, RetrieverSpec
 from quadrag.prompts import JUDGE, Message, Prompts, load_prompts
 from quadrag.records import Key, Passage, Question, digest
+from quadrag.retrieval.chunk import load_tokenizer
 from quadrag.spec import NONE, RunSpec
 
+from .context_builder import ContextBuilder, challenge_records
+from .entities import SampleEntities
 from .weights import RATED, rate_questions, read_ratings, read_weights, weight_of
 
 NAME = "crag"
@@ -26,14 +30,13 @@ _UNMATCHABLE = ("invalid question", "i don't know", "yes", "no")
 
 
 def _graph(path: Any) -> str:
-    from .context_builder import identify
+    from .kg.graph import Graph
 
-    return identify(str(path))
+    with Graph(str(path)) as graph:
+        return str(graph.identity)
 
 
 def _tokenizer(name: Any) -> str:
-    from quadrag.retrieval.chunk import load_tokenizer
-
     return _identify(name, load_tokenizer(str(name)).to_str())
 
 
@@ -70,11 +73,7 @@ _CONTAINED = MetricUse(
 
 
 def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of a split; `passages` are the snippets of their pages, in upstream's order."""
-    from quadrag.data.builders import rows
-
-    for row in rows(builder, split):
-        yield _question(builder.config.name, split, row)
+    return (_question(builder.config.name, split, row) for row in rows(builder, split))
 
 
 def _question(config: str, split: str, row: Mapping[str, Any]) -> Question:
@@ -95,6 +94,7 @@ def _question(config: str, split: str, row: Mapping[str, Any]) -> Question:
         query=row["query"],
         references=accepted,
         language="en",
+        # Snippets of the pages, in upstream's order.
         passages=tuple(
             Passage(f"web/{place}", page["page_name"] or "", page["page_snippet"] or "")
             for place, page in enumerate(row.get("search_results", ()))
@@ -110,9 +110,6 @@ def matchable_answers(references: Any) -> list[str]:
 
 
 def finder(task: Any) -> Finder | None:
-    """Return what fills a prompt's windows; None for a model alone."""
-    from .context_builder import ContextBuilder
-
     if task.retriever == NONE:
         return None
     if task.config not in PAGES:
@@ -120,13 +117,7 @@ def finder(task: Any) -> Finder | None:
     return ContextBuilder(task, OPTIONS)
 
 
-def asks_entities(task: Any) -> bool:
-    """Whether a model is asked for the entities of a task's questions: the graph is."""
-    return task.retriever in _GRAPH
-
-
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
-    """Build the one user message of a question; pieces stand on lines of their own."""
     from .facts import GRAPH
 
     facts = [passage.text for passage in passages if passage.id.startswith(GRAPH)]
@@ -150,7 +141,6 @@ def metrics(spec: RunSpec) -> list[MetricUse]:
 
 
 def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
-    """Return the keyword arguments that a metric takes besides the common ones."""
     if metric.module != _TRUTH.module:
         return {"language": "en"}
     options = spec.options
@@ -172,48 +162,28 @@ def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) ->
 
 
 def strata(questions: Sequence[Question], spec: RunSpec) -> dict[Key, Stratum]:
-    """Return the question types within domains, where weights are given; `keywords` refuses those that do not fit."""
     if not spec.options.get("weights"):
         return {}
     weights = read_weights(str(spec.options["weights"]))
-    kinds = {q.key: (q.slices.get("domain", ""), q.slices.get("question_type", "")) for q in questions}
-    return {q.key: Stratum(*kinds[q.key], weight_of(weights, q) or 0.0) for q in questions}
+    return {
+        # Questions without a weight are refused by `keywords`.
+        q.key: Stratum(q.slices.get("domain", ""), q.slices.get("question_type", ""), weight_of(weights, q) or 0.0)
+        for q in questions
+    }
 
 
 class Trimmer:
     """A tokenizer as the metric takes it to cut answers to the challenge's 75 tokens."""
 
     def __init__(self, name: str) -> None:
-        """Load the tokenizer."""
-        from quadrag.retrieval.chunk import load_tokenizer
-
         self.name_or_path = name
         self._tokenizer = load_tokenizer(name)
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids, those that the tokenizer adds to every text among them."""
-        return list(self._tokenizer.encode(text).ids)
+        return list(self._tokenizer.encode(text).ids)  # those that it adds to every text among them
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids."""
         return str(self._tokenizer.decode(list(ids)))
-
-
-def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
-    """Return the four settings of the paper's tables: a model alone, and tasks 1, 2 and 3."""
-    return [("task_1_2", "none"), ("task_1_2", "snippets"), ("task_1_2", "snippets-kg"), ("task_3", "snippets-kg")]
-
-
-def _pages_of(task: Any, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    from .context_builder import challenge_records
-
-    return challenge_records(task, questions)
-
-
-def _scripted() -> Any:
-    from .scripted import SampleEntities
-
-    return SampleEntities()
 
 
 _JSON = {"response_format": {"type": "json_object"}}
@@ -238,9 +208,15 @@ BENCHMARK = Benchmark(
     keywords=keywords,
     strata=strata,
     finder=finder,
-    asks_entities=asks_entities,
-    scripted=_scripted,
-    paper_runs=paper_runs,
+    asks_entities=lambda task: task.retriever in _GRAPH,
+    scripted=SampleEntities,
+    # A model alone, and tasks 1, 2 and 3.
+    paper_runs=lambda original: [
+        ("task_1_2", NONE),
+        ("task_1_2", "snippets"),
+        ("task_1_2", "snippets-kg"),
+        ("task_3", "snippets-kg"),
+    ],
     retrieval=Retrieval(embedding="all-MiniLM-L6-v2"),
     default_split="public",  # the paper's tables
     options=OPTIONS,
@@ -252,7 +228,7 @@ BENCHMARK = Benchmark(
     default_context="snippets",
     handed_over="own",
     pages=PAGES,
-    records=_pages_of,
+    records=challenge_records,
     commands={name: f"quadrag.baselines.crag.commands.{name}" for name in ("kg", "recall")},
     judges={
         "gpt-3.5-turbo-0125": JudgePreset("gpt-3.5-turbo-0125", _JSON, "CRAG, section 5.1"),

@@ -21,9 +21,11 @@ from quadrag.errors import NotReady, QuadragError
 from quadrag.paths import cache_dir
 from quadrag.printing import Progress
 from quadrag.prompts import Prompts
-from quadrag.records import Key, Passage, Question, digest
+from quadrag.records import Key, Passage, Question
 from quadrag.retrieval.chunk import head
 from quadrag.spec import RunSpec
+
+from .entities import messages, read
 
 _ENTITY_TOKENS = 512  # a reply that lists entities has at most
 TOKEN = 4  # characters that stand for a token of English
@@ -37,17 +39,17 @@ _TOKENS = {
 
 
 class ContextBuilder:
-    """Finds the passages of one task: snippets alone of a model that is handed the pages themselves."""
+    """Finds the passages of one task; for a model that is handed the pages themselves they are the snippets, whole."""
 
     def __init__(self, task: RunSpec, known: Mapping[str, OptionSpec]) -> None:
         self._task = task
-        self._options = {name: own.read(name, task.options) for name, own in known.items()}
+        self._options = {name: option.read(name, task.options) for name, option in known.items()}
         self._graph: Any = None
         self._encoder: Any = None
         self.inputs: dict[str, Any] = {}
         self.found: dict[str, Any] = {}
         if task.retriever == "own":
-            self.inputs["search"] = {"pages": pages_fingerprint(task)}
+            self.inputs["search"] = {"pages": self._identify_pages()}
             return
         self._web, self._kg = windows(task.retriever, self._options)
         searched = self.inputs["retrieval"] = {**task.settings(), "web_window": self._web}
@@ -56,12 +58,15 @@ class ContextBuilder:
 
             self._encoder = Encoder(task.retrieval.embedding, task.retrieval.trust)
             self._encoder.check()
-            reader = {"selectolax": version("selectolax"), "pages": pages_fingerprint(task)}
+            reader = {"selectolax": version("selectolax"), "pages": self._identify_pages()}
             self.inputs["search"] = {"embedding": self._encoder.describe(), **reader}
         if task.retriever.endswith("-kg"):
             searched |= {"kg_window": self._kg, "later": self._options["later"]}
             self._open_graph()
         searched["windows"] = "tokens" if self._options["window_tokenizer"] else "characters"
+
+    def _identify_pages(self) -> str:
+        return fingerprint(_open(self._task, self._task.split))[:16]
 
     def _open_graph(self) -> None:
         from .kg.graph import Graph
@@ -72,9 +77,12 @@ class ContextBuilder:
                 f"--retriever {self._task.retriever} needs the knowledge graph: quadrag kg build SRC kg.sqlite, then "
                 "--option kg=kg.sqlite"
             )
-        path = sample_graph() if path is None else path
-        self._graph = Graph(path)
-        self.inputs["graph"] = identify(str(path))
+        self._graph = Graph(_sample_graph() if path is None else path)
+        self.inputs["graph"] = self._graph.identity
+
+    def close(self) -> None:
+        if self._graph is not None:
+            self._graph.close()
 
     def find(
         self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
@@ -84,26 +92,18 @@ class ContextBuilder:
         `llm` names the entities of a question, where the graph is asked.
         """
         entities = self._ask_for_entities(questions, llm, prompts) if self._graph else {}
-        left = [question for question in questions if question.key not in done]
-        pieces = self._rank_sentences(left) if self._encoder else ((question, question.passages) for question in left)
+        pending = [question for question in questions if question.key not in done]
+        pieces = self._rank_sentences(pending) if self._encoder else ((each, each.passages) for each in pending)
         for question, passages in pieces:
             if self._task.retriever == "own":
                 yield question, tuple(passages)
                 continue
             facts = self._find_facts(question, entities[question.key]) if question.key in entities else []
             tokenizer = self._options["window_tokenizer"]
-            yield question, (*fill(facts, self._kg, tokenizer), *fill(passages, self._web, tokenizer))
-
-    def close(self) -> None:
-        """Close the graph."""
-        if self._graph is not None:
-            self._graph.close()
+            yield question, (*fill_window(facts, self._kg, tokenizer), *fill_window(passages, self._web, tokenizer))
 
     def _ask_for_entities(self, questions: Sequence[Question], llm: Any, prompts: Prompts) -> dict[Key, Any]:
         """Have a model name the entities of all questions; where its reply cannot be read there are none."""
-        from .entities import messages, read
-
-        chats = [messages(question, prompts) for question in questions]
         asked_with = dict(llm.parameters)
         # Room for a list of entities, where answers are to be short, and no stop where answers do; in place, since an
         # open client sends those that it was opened with.
@@ -113,33 +113,33 @@ class ContextBuilder:
         try:
             with Progress("entities", len(questions)) as progress:
                 llm.on_progress = progress.update
-                replies = llm.complete(chats)
+                replies = llm.complete([messages(question, prompts) for question in questions])
         except BudgetReached as stop:
             raise QuadragError(f"{stop}; it ended among the questions' entities, before any answer") from None
         finally:
             llm.parameters.update(asked_with)
-        named, how = {}, Counter[str]()
+        named, outcomes = {}, Counter[str]()
         for question, reply in zip(questions, replies, strict=True):
             entities = read(reply.text) if isinstance(reply, Reply) else None
             if entities is not None:
                 named[question.key] = entities
             failed = isinstance(reply, Failure) and reply.reason == "api_error"
-            how["model" if entities else "failed" if failed else "unreadable"] += 1
-        self.found = {"entities": dict(sorted(how.items()))}
+            outcomes["model" if entities else "failed" if failed else "unreadable"] += 1
+        self.found = {"entities": dict(sorted(outcomes.items()))}
         return named
 
     def _find_facts(self, question: Question, entities: Any) -> list[Passage]:
         from .facts import find_facts
-        from .kg.clock import at
+        from .kg.clock import GraphAt
 
         when = question.slots["query_time"]
-        graph = self._graph if self._options["later"] == "show" else at(self._graph, when)
+        graph = self._graph if self._options["later"] == "show" else GraphAt(self._graph, when)
         return find_facts(graph, entities, question.query, when)
 
     def _rank_sentences(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Sequence[Passage]]]:
         from quadrag.retrieval.webpage import rank_sentences
 
-        for question, names, places in parallel.each(_read_pages, with_pages(self._task, questions)):
+        for question, names, places in parallel.each(_read_pages, _with_pages(self._task, questions)):
             candidates = list(places)
             passages = []
             for at, score in rank_sentences(question.query, candidates, self._encoder):
@@ -159,26 +159,9 @@ def _read_pages(item: tuple[Question, Mapping[str, Any]]) -> tuple[Question, lis
 # --- pages, graph and windows -----------------------------------------------------------------------------------------
 
 
-def pages_fingerprint(task: RunSpec) -> str:
-    """Identify the pages of a task by the files, script and options that decide them."""
-    return fingerprint(_open(task, task.split))[:16]
-
-
-def with_pages(task: RunSpec, questions: Sequence[Question]) -> Iterator[tuple[Question, Mapping[str, Any]]]:
-    """Yield questions with their rows, the pages' HTML included, in the order of the data."""
-    for split in dict.fromkeys(question.split for question in questions):
-        wanted = {question.id: question for question in questions if question.split == split}
-        builder = _open(task, split)
-        for row in rows(builder, split):
-            if question := wanted.pop(row["id"], None):
-                yield question, row
-            if not wanted:
-                break
-
-
 def challenge_records(task: RunSpec, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
     """Yield questions in the form in which the challenge hands them to a model: no domain, no type, no answer."""
-    for question, row in with_pages(task, questions):
+    for question, row in _with_pages(task, questions):
         pages = zip(row["search_results"], row["page_result"], strict=True)
         yield {
             "interaction_id": question.id,
@@ -188,21 +171,24 @@ def challenge_records(task: RunSpec, questions: Sequence[Question]) -> Iterator[
         }
 
 
+def _with_pages(task: RunSpec, questions: Sequence[Question]) -> Iterator[tuple[Question, Mapping[str, Any]]]:
+    """Yield questions with their rows, the pages' HTML included, in the order of the data."""
+    for split in dict.fromkeys(question.split for question in questions):
+        wanted = {question.id: question for question in questions if question.split == split}
+        for row in rows(_open(task, split), split):
+            if question := wanted.pop(row["id"], None):
+                yield question, row
+            if not wanted:
+                break
+
+
 def _open(task: RunSpec, split: str | None) -> Any:
     known = options_of(catalogue.config(task.benchmark, task.config))
     options = {name: value for name, value in task.options.items() if name in known}
     return open_builder(task.benchmark, task.config, task.data_dir, options, split)[0]
 
 
-def identify(path: str) -> str:
-    """Identify a graph by the upstream files that went into it and by the version that built it."""
-    from .kg.graph import Graph
-
-    with Graph(path) as graph:
-        return f"graph {digest([graph.meta('quadrag'), graph.sources])}"
-
-
-def sample_graph() -> Path:
+def _sample_graph() -> Path:
     """Return the graph of the bundled sample, built at its first use into the user's cache folder."""
     from .kg.build import build
 
@@ -217,24 +203,23 @@ def sample_graph() -> Path:
 def windows(retriever: str, options: Mapping[str, Any]) -> tuple[int, int]:
     """Return the sizes of the two windows, web and graph, in tokens where a tokenizer is named, else in characters."""
     unit = TOKEN if options.get("window_tokenizer") is None else 1
-    own = (options.get("web_window"), options.get("kg_window"))
-    web, graph = (usual if size is None else size for usual, size in zip(_TOKENS[retriever], own, strict=True))
+    sizes = zip(("web_window", "kg_window"), _TOKENS[retriever], strict=True)
+    web, graph = (usual if options.get(name) is None else options[name] for name, usual in sizes)
     return web * unit, graph * unit
 
 
-def fill(passages: Iterable[Passage], size: int, tokenizer: str | None = None) -> tuple[Passage, ...]:
+def fill_window(passages: Iterable[Passage], size: int, tokenizer: str | None = None) -> tuple[Passage, ...]:
     """Take passages until a window of `size` characters, or tokens of a tokenizer as in `Chunking`, is full.
 
     The last one is cut; those without text are left out.
     """
     shown: list[Passage] = []
     for passage in passages:
-        if size <= 0:
-            break
+        if not passage.text.strip():
+            continue
         text, used = head(passage.text, size, tokenizer)
-        if passage.text.strip() and not text.strip():
+        if not text.strip():
             break
-        if text.strip():
-            shown.append(passage._replace(text=text))
-            size -= used
+        shown.append(passage._replace(text=text))
+        size -= used
     return tuple(shown)

@@ -1,25 +1,28 @@
 """What a question is about, as a model says it in JSON: names, dates and figures that the knowledge graph is asked for.
 
 CRAG's baseline has Llama 3 8B do it; our prompt has fields of our own, and those of the one that the paper prints
-(A.3.1) are read too. Nothing here looks at the graph, so a name may be unknown there.
+(A.3.1) are read too. Nothing here looks at the graph, so a name may be unknown there. Of dates, numbers and English
+names of months are read; what hangs on another day, such as "yesterday", is left to others.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import json_repair
 import yaml
 
+from quadrag.chat.reply import Failure, Reply
 from quadrag.metrics._shared.slots import fill
 from quadrag.prompts import Prompts
 from quadrag.records import Question
 
-from .dates import MOST, find_dates
-
-_WORDS = yaml.safe_load(Path(__file__).with_name("entities.yaml").read_text(encoding="utf-8"))
+_HERE = Path(__file__).parent
+_WORDS = yaml.safe_load((_HERE / "entities.yaml").read_text(encoding="utf-8"))
 _ALIASES = {alias: name for name, aliases in _WORDS["aliases"].items() for alias in aliases.split()}
 _DOMAIN_ALIASES = {alias: name for name, aliases in _WORDS["domains"].items() for alias in aliases.split()}
 DOMAINS = ("finance", "music", "movie", "sports", "open")
@@ -31,6 +34,28 @@ _NOTHING = frozenset(("", "none", "null", "n/a", "unknown", "nan", "inf", "-"))
 _SYMBOL = re.compile(r"[A-Z]{1,6}(?:[.-][A-Z]{1,2})?")
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")  # it would end a text between single quotation marks
 _TIME = re.compile(r"\b([01]?[0-9]|2[0-3]):([0-5][0-9])\s*([ap]?)", re.ASCII | re.I)
+_DATES = 31  # of one text
+_READ = 2_000  # characters of a text whose dates are read
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
+_MONTH = rf"\b(?P<name>{'|'.join(f'{name}|{name[:3]}' for name in _MONTHS)}|sept)\.?(?![a-z])"
+_DAY = r"(?P<day>[0-3]?[0-9])(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>[12][0-9]{3})(?![0-9])"
+# The first in the text counts; of those that begin at one place, the first of these.
+_FORMS = [
+    re.compile(pattern, re.ASCII)
+    for pattern in (
+        rf"(?<![0-9.]){_YEAR}[-/](?P<month>[01]?[0-9])(?:[-/](?P<day>[0-3]?[0-9]))?(?![0-9])",
+        rf"(?<![0-9.])(?P<month>[01]?[0-9])/(?P<day>[0-3]?[0-9])/{_YEAR}",
+        rf"{_MONTH}\s+{_DAY}(?![0-9:])\s*,?\s*(?:of\s+)?{_YEAR}",
+        rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\s*,?\s*{_YEAR}",
+        rf"{_MONTH}\s*,?\s*(?:of\s+)?{_YEAR}",
+        r"(?<![0-9$#.,:/-])(?P<year>1[5-9][0-9]{2}|20[0-9]{2}|21[0-9]{2})(?![0-9a-z%:]|,[0-9]{3}|\.[0-9])",
+    )
+]
+_QUESTION = re.compile(r"^Question: (.+)$", re.MULTILINE)  # of the prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +87,24 @@ _PLAIN = ("companies", "movies", "people", "artists", "songs", "teams", "names",
 
 
 def messages(question: Question, prompts: Prompts) -> list[dict[str, str]]:
-    """Build the one user message that asks a model for the entities of a question, which ends a text without slots."""
+    """Build the one user message that asks for a question's entities; a text without slots ends in the question."""
     text = prompts["entities"]["user"]
     if "{query}" not in text:
         text = f"{text.rstrip()}\n\nQuery Time: {{query_time}}\nQuestion: {{query}}"
-    return [
-        {"role": "user", "content": fill(text, {**question.slots, "query": question.query, "schema": PROMPT_SCHEMA})}
-    ]
+    slots = {**question.slots, "query": question.query, "schema": PROMPT_SCHEMA}
+    return [{"role": "user", "content": fill(text, slots)}]
 
 
 def read(reply: str) -> Entities | None:
     """Read a model's reply: at most 12 entities of a field and 31 dates; None without an object with any of our fields.
 
-    Of several JSON objects the last with a field of ours counts, since models draft first; it may lie in another. What
-    has a wrong type or is no name, date or number is left out.
+    Of several JSON objects the last with a field of ours counts, since models draft first; it may lie in another.
     """
     try:
         mended = json_repair.loads(_APOSTROPHE.sub("\ue000", reply[:_MENDED]))
         objects = [fields for value in (mended if isinstance(mended, list) else [mended]) for fields in _fields(value)]
-        texts = {name: list(_texts(value)) for name, value in objects[-1].items()} if objects else None
-    except (ValueError, RecursionError):
-        return None
-    if texts is None:
+        texts = {name: list(_texts(value)) for name, value in objects[-1].items()}
+    except (ValueError, RecursionError, IndexError):  # IndexError: no object of ours
         return None
     domain = next(iter(texts.get("domain", ())), "").lower()
     domain = _DOMAIN_ALIASES.get(domain, domain)
@@ -95,7 +116,7 @@ def read(reply: str) -> Entities | None:
     return Entities(
         domain=domain if domain in DOMAINS else None,
         tickers=_unique(symbol for text in texts.get("tickers", ()) if (symbol := _symbol(text))),
-        dates=tuple(dict.fromkeys(date for text in texts.get("dates", ()) for date in find_dates(text)))[:MOST],
+        dates=tuple(dict.fromkeys(day for text in texts.get("dates", ()) for day in find_dates(text)))[:_DATES],
         times=_unique(time for text in texts.get("times", ()) for time in _times(text)),
         ranks=tuple(dict.fromkeys(rank for rank in ranks if 1 <= rank <= 100))[:_NAMES],
         **{name: _unique(texts.get(name, ())) for name in _PLAIN},
@@ -152,3 +173,54 @@ def _times(text: str) -> Iterator[str]:
             yield f"{int(hour):02}:{minute}"
         elif 1 <= int(hour) <= 12:
             yield f"{int(hour) % 12 + 12 * (half.lower() == 'p'):02}:{minute}"
+
+
+def find_dates(text: str) -> tuple[str, ...]:
+    """Return at most 31 dates that a text names in full, as ``YYYY-MM-DD``, ``YYYY-MM`` or ``YYYY``, in their order.
+
+    Of the text 2,000 characters are read.
+    """
+    text = text[:_READ].lower()
+    dates: dict[str, None] = {}
+    place = 0
+    while matches := [match for form in _FORMS if (match := form.search(text, place))]:
+        match = min(matches, key=lambda match: match.start())
+        try:
+            dates[_write_date(match.groupdict())] = None
+            place = match.end()
+        except ValueError:  # a day that no month has
+            place = match.start() + 1
+    return tuple(dates)[:_DATES]
+
+
+def _write_date(parts: dict[str, str | None]) -> str:
+    name, year = parts.get("name"), int(parts["year"] or 0)
+    month = int(parts.get("month") or 0)
+    if name:
+        month = next(number for number, full in enumerate(_MONTHS, 1) if full.startswith(name[:3]))
+    if not month:
+        return f"{year}"
+    first = date(year, month, int(parts.get("day") or 1))
+    return str(first) if parts.get("day") else f"{first:%Y-%m}"
+
+
+class SampleEntities:
+    """A `Completer` without a network, for the demo: it names the entities of the bundled sample's questions alone."""
+
+    model = "scripted"
+    on_progress: Callable[[int, int], None] | None = None
+
+    def __init__(self) -> None:
+        self._entities: dict[str, Any] = yaml.safe_load((_HERE / "sample_entities.yaml").read_text(encoding="utf-8"))
+        self.parameters: dict[str, Any] = {}
+        self.spent: dict[str, Any] = {"calls": 0, "cached": 0}
+
+    def complete(
+        self, batch: Sequence[list[dict[str, str]]], *, samples: Sequence[int] | None = None
+    ) -> list[Reply | Failure]:
+        questions = (_QUESTION.findall(chat[-1]["content"])[-1:] for chat in batch)
+        replies = (self._entities.get(question[0], {}) if question else {} for question in questions)
+        return [Reply(json.dumps(reply), "stop", None, None, 0.0) for reply in replies]
+
+    def close(self) -> None:
+        pass

@@ -19,8 +19,8 @@ import yaml
 from quadrag.errors import QuadragError
 from quadrag.records import Passage
 
-from .dates import find_dates
-from .entities import Entities
+from .entities import Entities, find_dates
+from .kg.build import key
 from .kg.clock import parse
 from .kg.graph import Graph
 from .kg.search import normalise
@@ -47,11 +47,7 @@ Row = dict[str, Any]
 
 
 def find_facts(graph: Graph, entities: Entities, query: str, query_time: str) -> list[Passage]:
-    """Return what a graph knows for a question, a result a passage, by the words that it shares with the question.
-
-    Raises:
-        QuadragError: a `query_time` that is none.
-    """
+    """Return what a graph knows for a question, a result a passage, by the words that it shares with the question."""
     search = _Facts(graph, entities, query, parse(query_time))
     for domain, table in _TABLE["domains"].items():
         for field, entry in table.items():
@@ -69,7 +65,7 @@ class _Facts:
         self._graph, self._entities, self._moment = graph, entities, moment
         self._dates = entities.dates or find_dates(query)
         self._text = " ".join((query, *entities.aspects, *entities.times)).lower()
-        self._wanted = stems(self._text) - _ASKING | {*self._dates}
+        self._wanted = _stems(self._text) - _ASKING | {*self._dates}
         self.results: dict[str, tuple[int, str]] = {}
         self.steps: Mapping[str, Callable[[str, str, Any], None]] = {
             **dict.fromkeys(("artists", "songs", "names"), self._add_named),
@@ -87,13 +83,10 @@ class _Facts:
             return None
 
     def _add(self, function: str, subject: str, result: Any) -> None:
-        """Keep a result that says something."""
         if (shown := self._shape(result)) not in _EMPTY:
             # Names of the graph may hold a half of a surrogate pair, which can be sent to no model.
-            text = json.dumps({function: {subject: shown}}, ensure_ascii=False, separators=(",", ":"))
-            text = text.encode("utf-8", "replace").decode()[:LONGEST]
-            title = f"{function}({subject})".encode("utf-8", "replace").decode()
-            self.results[title] = (self._overlap(text[:300]), text)
+            text = key(json.dumps({function: {subject: shown}}, ensure_ascii=False, separators=(",", ":")))[:LONGEST]
+            self.results[key(f"{function}({subject})")] = (self._overlap(text[:300]), text)
 
     def _call(self, functions: Mapping[str, str | None], argument: Any, subject: str) -> None:
         for function in self._applicable(functions):
@@ -114,17 +107,16 @@ class _Facts:
         for name in self._names(domain, field):
             titles = [title for title in self._ask(entry["search"], name) or () if "(disambig" not in title]
             # The search cannot find common words, which may be a name all the same.
-            for title in nearest(name, titles) or {name} & {*getattr(self._entities, field)}:
+            for title in _find_nearest(name, titles) or {name} & {*getattr(self._entities, field)}:
                 self._call(entry["functions"], title, title)
                 self._add_charts(entry.get("charts", {}), title)
 
     def _add_records(self, domain: str, field: str, entry: Any) -> None:
         for name in self._names(domain, field):
             records = [record for record in self._ask(entry["search"], name) or () if isinstance(record, dict)]
-            titled = {
-                str(record.get(entry["label"])): record for record in reversed(records)
-            }  # of equal ones the first
-            for title in nearest(name, reversed(titled)):
+            # Of records with the same title the first.
+            titled = {str(record.get(entry["label"])): record for record in reversed(records)}
+            for title in _find_nearest(name, reversed(titled)):
                 self._add(entry["search"], title, self._with_films(titled[title]))
                 for person in self._people_asked_about(titled[title]):
                     self._add("movie_get_person_info_by_id", str(person.get("name")), self._with_films(person))
@@ -143,11 +135,12 @@ class _Facts:
                 yield person
 
     def _add_companies(self, domain: str, field: str, entry: Any) -> None:
-        ends, others = re.compile(entry["ends"], re.I), re.compile(entry["others"], re.I)
+        suffixes, other_kinds = re.compile(entry["ends"], re.I), re.compile(entry["others"], re.I)
         tickers = {ticker: ticker for ticker in self._entities.tickers[:MOST]}
         for name in self._names(domain, field):
-            shares = sorted(self._ask(entry["search"], name) or (), key=lambda share: others.search(share) is not None)
-            for company in nearest(name, shares, lambda share: ends.split(share)[0]):
+            found = self._ask(entry["search"], name) or ()
+            shares = sorted(found, key=lambda share: other_kinds.search(share) is not None)
+            for company in _find_nearest(name, shares, lambda share: suffixes.split(share)[0]):
                 if ticker := self._ask(entry["ticker"], company):
                     tickers[ticker] = f"{company} ({ticker})"
             if not shares and re.fullmatch("[A-Z]{1,5}", name):
@@ -196,18 +189,18 @@ class _Facts:
                     rows = [row for name in names for row in _rows(self._ask(function, day, name))]
                 else:
                     rows = [row for row in _rows(self._ask(function, day)) if not names or _is_of(row, names)]
-                games = self._nearest_games(rows)
+                games = self._put_nearest_first(rows)[:ROWS]
                 if names or (len(day) == 10 and self._entities.domain == domain):
                     self._add(function, day, [self._columns(row, entry) for row in games])
                 for plays in self._applicable(entry["plays"]) if games and "game_id" in games[0] else ():
                     rows = _rows(self._ask(plays, [games[0]["game_id"]]))
                     self._add(plays, games[0]["game_id"], [self._columns(row, entry) for row in rows])
 
-    def _nearest_games(self, rows: list[Row]) -> list[Row]:
-        """The latest game before the question first, then those before it, then those to come."""
-        dated, today = sorted(rows, key=_date), str(self._moment.date())
-        past = [row for row in dated if _date(row) <= today]
-        return [*reversed(past), *dated[len(past) :]][:ROWS]
+    def _put_nearest_first(self, games: list[Row]) -> list[Row]:
+        """Put the latest game before the question first, then those before it, then those to come."""
+        dated, today = sorted(games, key=_date), str(self._moment.date())
+        past = [game for game in dated if _date(game) <= today]
+        return [*reversed(past), *dated[len(past) :]]
 
     def _columns(self, row: Row, entry: Any) -> Row:
         shown = {}
@@ -221,18 +214,18 @@ class _Facts:
     # What is shown of a result
 
     def _overlap(self, text: str) -> int:
-        return len(stems(text) & self._wanted)
+        return len(_stems(text) & self._wanted)
 
     def _shape(self, value: Any, label: str = "") -> Any:
         """Return what a result says: no empty fields, no noise, short texts, what is asked about first."""
         if isinstance(value, dict):
-            if value and all(re.match(r"\d{4}-\d\d-\d\d ", str(key)) for key in value):
+            if value and all(re.match(r"\d{4}-\d\d-\d\d ", str(name)) for name in value):
                 return {stamp: self._shape(row) for stamp, row in self._history(value).items()}
-            parts = {str(key): self._shape(part, str(key)) for key, part in value.items() if key not in _NOISE}
-            kept = {key: part for key, part in parts.items() if part not in _EMPTY}
+            parts = {str(name): self._shape(part, str(name)) for name, part in value.items() if name not in _NOISE}
+            kept = {name: part for name, part in parts.items() if part not in _EMPTY}
             return dict(sorted(kept.items(), key=lambda item: -self._overlap(f"{item[0]} {item[1]}")))
         if isinstance(value, list | tuple):
-            members = [part for each in value if (part := self._shape(each)) not in ({}, [])]
+            members = [shaped for part in value if (shaped := self._shape(part)) not in ({}, [])]
             if len(members) > ROWS or any(isinstance(part, dict) for part in members):  # else their order may say much
                 members.sort(key=lambda part: -self._overlap(str(part)))
             return members[:ROWS] if any(part not in _EMPTY for part in members) else None
@@ -265,14 +258,13 @@ class _Facts:
 
 
 def _extremes(history: Row, stamps: list[str]) -> list[str]:
-    """The first and the last of many, and those of the highest and lowest close."""
     rows = {stamp: history[stamp] for stamp in stamps if isinstance(history[stamp], dict)}
     closes = {stamp: close for stamp, row in rows.items() if isinstance(close := row.get("Close"), int | float)}
-    ends = (max(closes, key=closes.__getitem__), min(closes, key=closes.__getitem__)) if closes else ()
-    return list(dict.fromkeys((stamps[0], stamps[-1], *ends)))
+    extremes = (max(closes, key=closes.__getitem__), min(closes, key=closes.__getitem__)) if closes else ()
+    return list(dict.fromkeys((stamps[0], stamps[-1], *extremes)))
 
 
-def stems(text: str) -> frozenset[str]:
+def _stems(text: str) -> frozenset[str]:
     """Return the beginnings of a text's words; ``camelCase`` is two words, a date counts with its year and month."""
     words = set()
     for word in _WORD.findall(text):
@@ -280,13 +272,13 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(words)
 
 
-def nearest(name: str, candidates: Iterable[str], plain: Callable[[str], str] = str) -> list[str]:
+def _find_nearest(name: str, candidates: Iterable[str], plain: Callable[[str], str] = str) -> list[str]:
     """Return the first of the names that share the most words with a name; [] where it shares less than half."""
-    words = {*normalise(plain(name)).split()}
+    wanted = {*normalise(plain(name)).split()}
 
     def share(candidate: str) -> float:
-        own = {*normalise(plain(candidate)).split()}
-        return len(words & own) / len(words | own) if own else 0
+        words = {*normalise(plain(candidate)).split()}
+        return len(wanted & words) / len(wanted | words) if words else 0
 
     best = max(candidates, key=share, default="")
     return [best] if share(best) >= 0.5 else []
@@ -311,4 +303,4 @@ def _is_of(row: Row, names: Collection[str]) -> bool:
     """Whether a game is of one of the teams, whose words its row holds: ``Bulls`` will do."""
     places = (str(row.get(name)) for name in ("row", "opponent", "team_name_home", "team_name_away"))
     words = _team_words(" ".join(places))
-    return any(own <= words for own in map(_team_words, names) if own)
+    return any(team <= words for team in map(_team_words, names) if team)

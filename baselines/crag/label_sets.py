@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from quadrag.judges.known import Files, KnownSet, read_json
-from quadrag.judges.labels import Item, LabelSet
+from quadrag.errors import parse_json
+from quadrag.judges.labels import Files, Item, KnownSet, LabelSet
 
 _RIGHT = {"Yes": "right", "No": "wrong"}
 _BEM = 0.5  # the probability at which its authors take an answer for right
@@ -15,7 +15,7 @@ _BEM = 0.5  # the probability at which its authors take an answer for right
 def _evouna(labels: LabelSet, files: Files) -> Iterator[Item]:
     for name, path in files.items():
         part = name.partition(".")[0]
-        for number, row in enumerate(read_json(path)):
+        for number, row in enumerate(parse_json(path.read_bytes(), path)):
             # As they stand, spaces too: the known figures of the rules are of these.
             golds = tuple(gold for gold in (row["golden_answer"] or "").split("/") if gold.strip())
             for system in [key.removeprefix("answer_") for key in row if key.startswith("answer_")]:

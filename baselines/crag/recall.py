@@ -5,14 +5,13 @@ nothing is understood: what is put otherwise is not found, and what stands there
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from quadrag.metrics._shared.scoring import fold
-from quadrag.reporting.names import interval_cell
 from quadrag.reporting.notes import INTERVALS
-from quadrag.reporting.table import Row, Table
+from quadrag.reporting.table import Row, Table, interval_cell
 from quadrag.retrieval import webpage
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, summarise_all
 
@@ -62,11 +61,10 @@ def _find_first(texts: Iterable[str], answers: Sequence[str]) -> int | None:
     return next((n for n, text in enumerate(texts, 1) if any(answer in text for answer in answers)), None)
 
 
-def recall_at(questions: Sequence[PageSearch], cuts: Sequence[int]) -> Iterator[tuple[str, int, Mean]]:
-    """Yield each way and number of pages with the recall of the questions that have an answer which can be found."""
+def recall_at(questions: Sequence[PageSearch], cuts: Sequence[int]) -> dict[tuple[str, int], Mean]:
     places = [(way, cut) for way in _HEADS for cut in cuts]
     means = summarise_all([[_item(question, way, cut) for question in questions] for way, cut in places])
-    yield from ((way, cut, mean) for (way, cut), mean in zip(places, means, strict=True))
+    return dict(zip(places, means, strict=True))
 
 
 def _item(question: PageSearch, way: str, cut: int) -> Item:
@@ -76,13 +74,12 @@ def _item(question: PageSearch, way: str, cut: int) -> Item:
 
 
 def recall_table(questions: Sequence[PageSearch], cuts: Sequence[int], source: str) -> Table:
-    """Make the table: a row per number of pages, a column per way."""
-    means = {(way, cut): mean for way, cut, mean in recall_at(questions, cuts)}
+    means = recall_at(questions, cuts)
     applicable = sum(question.applicable for question in questions)
     lines = []
     for cut in cuts:
-        here = [means[way, cut] for way in _HEADS]
-        lines.append(Row(str(cut), [interval_cell(mean.value, mean.interval, applicable) for mean in here]))
+        by_way = [means[way, cut] for way in _HEADS]
+        lines.append(Row(str(cut), [interval_cell(mean.value, mean.interval, applicable) for mean in by_way]))
     notes: list[Any] = [
         f"Percent of questions. On: {source}.",
         INTERVALS,
@@ -96,10 +93,9 @@ def recall_table(questions: Sequence[PageSearch], cuts: Sequence[int], source: s
 
 
 def recall_file(questions: Sequence[PageSearch], cuts: Sequence[int], source: str) -> dict[str, Any]:
-    """Return what the JSON file holds: ``source``, ``scores``, and ``items`` with the first page that has an answer."""
     total, scored = len(questions), sum(question.applicable for question in questions)
     scores = [
         {"way": way, "pages": cut, "value": mean.value, "interval": mean.interval, "n_total": total, "n_scored": scored}
-        for way, cut, mean in recall_at(questions, cuts)
+        for (way, cut), mean in recall_at(questions, cuts).items()
     ]
     return {"source": source, "scores": scores, "items": [question._asdict() for question in questions]}

@@ -5,18 +5,15 @@ Table 5 has the two models that the paper discusses, Table 11 all eight: it is s
 types, which the paper does not print, so ours has one where the user gives weights.
 """
 
-import csv
 from collections.abc import Sequence
 from statistics import mean
 from typing import Any
 
 from quadrag.benchmark import load
-from quadrag.paths import room
 from quadrag.provenance import Provenance
-from quadrag.reporting.names import NOTHING, name_model, our_lines, printed_lines
 from quadrag.reporting.notes import INTERVALS, note_ours, note_paper, note_validity
-from quadrag.reporting.published import find_row, place_lines, read_table_beside
-from quadrag.reporting.table import Cell, PaperTables, Row, Table
+from quadrag.reporting.published import find_row, lay_under, printed_lines, read_printed, read_table_beside
+from quadrag.reporting.table import NOTHING, Cell, PaperTables, Row, Table, name_model, our_lines
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run
 
@@ -47,14 +44,13 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
         printed = printed_lines(
             [row for row in rows if _name_block(row.config, row.retriever) == name], keys, lambda row: f" {row.model}"
         )
-        own: list[tuple[str, list[Row]]] = []
+        ours = []
         for result in blocks[name]:
-            under = find_row([result.record], [line.label for line in printed])
+            above = find_row([result.record], printed)
             for split in dict.fromkeys(row.key.split for row in result.scores):
                 label = f" {name_model(result.record)} (ours)" + ("" if split == "public" else f", {split}")
-                here = [row for row in result.scores if row.key.split == split]
-                own.append((under, our_lines(label, here, keys, profiles)))
-        lines += [Row(name, [Cell("")] * len(keys), rule=True), *place_lines(printed, own)]
+                ours.append((above, label, [row for row in result.scores if row.key.split == split], keys))
+        lines += [Row(name, [Cell("")] * len(keys), rule=True), *lay_under(printed, ours, profiles)]
     shown = [row for row in rows if _name_block(row.config, row.retriever) in blocks]
     scores = [[row for row in result.scores if row.key.key in keys] for result in results]
     notes = [*note_ours(results, scores, profiles[0]), *note_paper(NAME, shown)]
@@ -102,9 +98,7 @@ def _read_systems(result: Run) -> list[dict[str, Any]]:
     """Read the numbers of the table, each with what it was made under; none beside data of one's own."""
     if result.record.whose is Provenance.OWN:
         return []
-    with (room("baselines") / NAME / "published.csv").open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["table"] == "6"]
-    return [{**row, **dict(pair.split("=") for pair in row["setting"].split(";"))} for row in rows]
+    return [row for row in read_printed(NAME) if row["table"] == "6"]
 
 
 def _latency_cells(result: Run, split: str) -> list[Cell]:

@@ -13,10 +13,9 @@ _BLANK = re.compile(r"[\s\ufeff]+")
 
 
 def audit(audited: Audited) -> Iterator[Fault]:
-    """Yield the faults of the question files of the tasks, and of the corpus."""
-    there = audited.find_splits("ragquesteval")
+    with_file = audited.find_splits("ragquesteval")
     for task in audited.configs:
-        if task in there:
+        if task in with_file:
             yield from _check_question_file(audited, task)
     if audited.questions and audited.find_splits("corpus"):
         yield from _check_corpus(audited)
@@ -29,16 +28,16 @@ def near_duplicates(
 
     A shingle is a run of `size` characters without white space (Broder 1997). `documents` are names and texts.
     """
-    own = {name: _shingles(text, size) for name, text in articles.items()}
+    shingles_of = {name: _shingles(text, size) for name, text in articles.items()}
     owners: dict[str, list[str]] = defaultdict(list)
-    for name, shingles in own.items():
+    for name, shingles in shingles_of.items():
         for shingle in shingles:
             owners[shingle].append(name)
     for document, text in documents:
         shared = Counter(name for shingle in _shingles(text, size) & owners.keys() for name in owners[shingle])
         for name, count in shared.items():
-            if count / len(own[name]) >= overlap:
-                yield name, document, count / len(own[name])
+            if count / len(shingles_of[name]) >= overlap:
+                yield name, document, count / len(shingles_of[name])
 
 
 def _shingles(text: str, size: int) -> set[str]:
@@ -70,7 +69,6 @@ def _check_corpus(audited: Audited) -> Iterator[Fault]:
 
 
 def _check_question_file(audited: Audited, task: str) -> Iterator[Fault]:
-    """Yield the entries of a task's question file (of split ``test``) that no question has, or that are not whole."""
     asked = [question.id for question in audited.questions.get((task, "test"), ())]
     file = f"ragquesteval {task}"
     entries = {row["id"]: row for row in audited.rows("ragquesteval", task)}

@@ -48,7 +48,6 @@ def retrieve(queries: list[str], corpus: list[str], top_k: int) -> list[list[str
 
 
 def main() -> None:
-    """Answer a task's questions and score the answers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", help="summary, continuation, qa_1doc, qa_2doc, qa_3doc or hallucination")
     parser.add_argument("--url", required=True, help="of the server, without /v1")

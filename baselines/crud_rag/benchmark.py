@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quadrag.benchmark import Benchmark, CorpusSpec, Document, MetricUse, OptionSpec, SourceFile
+from quadrag.data.builders import SAMPLE, open_builder, rows
+from quadrag.data.files import find_lacking
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.prompts import Message, Prompts
@@ -18,7 +20,7 @@ from quadrag.retrieval.search import CORPUS_RETRIEVERS
 from quadrag.spec import RunSpec
 
 NAME = "crud_rag"
-_TASKS = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
+TASKS = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
 _OVERLAP = MetricUse(
     "crud_overlap", ("bleu", "bleu_bp", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "bertscore", "length")
 )
@@ -26,9 +28,6 @@ _QUESTIONS = MetricUse("ragquesteval", ("precision", "recall"))
 
 
 def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of a split; `query` is what is searched for."""
-    from quadrag.data.builders import rows
-
     config = builder.config.name
     if split == "full" and options.get("gold") == "test":
         raise QuadragError("gold=test lacks most gold documents of the split full; give --option gold=full")
@@ -75,7 +74,6 @@ def metrics(spec: RunSpec) -> list[MetricUse]:
 
 
 def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
-    """Return the keyword arguments that a metric takes besides the common ones."""
     if metric is _QUESTIONS:
         shipped = _shipped(questions[0].config, spec.data_dir)
         return {"ids": [question.id for question in questions], "question_cache": shipped}
@@ -90,19 +88,11 @@ def read_result(row: Mapping[str, Any], config: str) -> dict[str, Any] | None:
     return {"id": row.get("id"), "answer": log["generated_text"] if row.get("valid", True) else None}
 
 
-def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
-    """Return the six tasks, in the paper's order; the retriever is the user's choice."""
-    return [(config, None) for config in _TASKS]
-
-
 def _cuts(top_k: int) -> list[int]:
     return sorted({k for k in (1, 5, 10) if k <= top_k} | {top_k})
 
 
 def _shipped(config: str, data_dir: str | None) -> dict[str, dict[str, list[str]]] | None:
-    from quadrag.data.builders import SAMPLE, open_builder, rows
-    from quadrag.data.files import find_lacking
-
     if data_dir not in (None, SAMPLE) and find_lacking(NAME, "ragquesteval", data_dir, config):
         return None
     builder, _ = open_builder(NAME, "ragquesteval", data_dir, None, config)
@@ -110,10 +100,6 @@ def _shipped(config: str, data_dir: str | None) -> dict[str, dict[str, list[str]
         row["id"]: {"key_info": row["key_info"], "question": row["questions"], "answers": row["answers"]}
         for row in rows(builder, config)
     }
-
-
-def _document(row: Mapping[str, Any]) -> Document:
-    return Document(row["id"], "", row["body"])
 
 
 def _file(row: Mapping[str, Any]) -> SourceFile:
@@ -134,10 +120,10 @@ BENCHMARK = Benchmark(
     metrics=metrics,
     keywords=keywords,
     read_result=read_result,
-    paper_runs=paper_runs,
+    paper_runs=lambda original: [(config, None) for config in TASKS],
     default_split="test",  # the paper's experiments; `full` holds these questions again
     corpus_options=("gold",),
-    corpus=CorpusSpec("corpus", ("gold",), _document, _file),
+    corpus=CorpusSpec("corpus", ("gold",), lambda row: Document(row["id"], "", row["body"]), _file),
     options={"query": OptionSpec("code", ("code", "paper"), configs=("hallucination",))},
     option_help="gold=test (gold documents into the corpus, so that retrieval is measured), query=code|paper",
     headlines=("rouge_l", "bleu", "precision", "recall", "recall@k", "mrr", "bertscore", "length"),

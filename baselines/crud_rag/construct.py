@@ -17,16 +17,19 @@ from quadrag.construct.recipe import (
     Item,
     Order,
     Recipe,
+    Rejected,
+    Row,
+    Step,
     Value,
+    Work,
     ask,
+    check_question,
     find_verbatim,
     is_grounded,
     load_prompts,
-    rejection_reason,
     stands_in,
     text_of,
 )
-from quadrag.construct.steps import Rejected, Row, Step, Work
 from quadrag.errors import parse_json
 from quadrag.records import write_text
 from quadrag.systems.extractive import sentences
@@ -45,7 +48,7 @@ def _steps(order: Order) -> Sequence[Step]:
     return [
         Step("tasks", lambda rows: _deal(rows, order), together=True),
         Step("related", lambda row: _related(row, corpus)),
-        Step("made", lambda row: TASKS[row["task"]].make(row), requests=6),
+        Step("made", lambda row: TASKS[row["task"]].make(row)),
         Step("held", _validate),
         reject_repeats(lambda row: row.get("question") or row.get("event") or row["sentence"], "asked before"),
     ]
@@ -79,13 +82,12 @@ def _make_from_document(row: Row) -> Work:
 
 
 def _make_continuation(row: Row) -> Work:
-    beginning, continuing = _halves(row["text"])
+    beginning, continuing = _cut_near_half(row["text"])
     made = yield from ask(_PROMPTS["event"], "zh", {"document": row["text"]})
     return [{**row, "beginning": beginning, "continuing": continuing, **made}]
 
 
-def _halves(text: str) -> tuple[str, str]:
-    """Cut an article at the sentence boundary nearest to its half."""
+def _cut_near_half(text: str) -> tuple[str, str]:
     ends = [end.end() for end in re.finditer(r"[。！？!?；]+[”’」』）]*|\n+", text)]
     ends = [end for end in ends if text[:end].strip() and text[end:].strip()]
     if not ends:
@@ -115,7 +117,7 @@ def _make_from_several(row: Row) -> Work:
 
 
 def _make_hallucination(row: Row) -> Work:
-    beginning, rest = _halves(row["text"])
+    beginning, rest = _cut_near_half(row["text"])
     sentence = sentences(rest)[0]
     error = yield from ask(_PROMPTS["errors"], "zh", {"beginning": beginning, "sentence": sentence})
     if sentence.count(error["from"]) != 1 or error["from"] == error["to"]:
@@ -158,39 +160,39 @@ TASKS = {
 
 
 def _validate(row: Row) -> list[Row]:
-    documents = _documents_of(row)
-    check = _check_question if "question" in row else _check_event
-    if row["task"] != "hallucination":
-        for reason in check(row, documents, "\n".join(documents)):
-            if reason:
-                raise Rejected(reason)
+    source = "\n".join(_documents_of(row))
+    if "question" in row:
+        _validate_question(row, source)
+    elif row["task"] != "hallucination":
+        _validate_event(row, source)
     return [row]
 
 
-def _check_event(row: Row, documents: Sequence[str], source: str) -> Iterator[str | None]:
+def _validate_event(row: Row, source: str) -> None:
     summary = row.get("summary", "")
-    yield _find_foreign_number(row["event"] + summary, source)
-    yield rejection_reason(row["event"], [], [source], source, "zh")
+    _check_numbers(row["event"] + summary, source)
+    check_question(row["event"], [], [source], source, "zh")
     if len(summary) * 2 > len(row["text"]):
-        yield "summary longer than half of the article"
+        raise Rejected("summary longer than half of the article")
 
 
-def _check_question(row: Row, documents: Sequence[str], source: str) -> Iterator[str | None]:
+def _validate_question(row: Row, source: str) -> None:
+    documents = _documents_of(row)
     answer, passages = row["answer"], row["passages"]
-    yield _find_foreign_number(answer, source)
+    _check_numbers(answer, source)
     if not is_grounded(answer, source):
-        yield "answer is not in the source"
-    yield rejection_reason(row["question"], [answer], passages, source, "zh")
+        raise Rejected("answer is not in the source")
+    check_question(row["question"], [answer], passages, source, "zh")
     if any(find_verbatim(passage, text) is None for passage, text in zip(passages, documents, strict=False)):
-        yield "passage is not in its document"
+        raise Rejected("passage is not in its document")
     parts = re.split("[；;]", answer)
     if len(documents) > 1 and any(all(stands_in(part, text) for part in parts) for text in documents):
-        yield "one document answers alone"
+        raise Rejected("one document answers alone")
 
 
-def _find_foreign_number(made: str, source: str) -> str | None:
-    foreign = any(number not in source for number in _NUMBER.findall(made))
-    return "a number that the source lacks" if foreign else None
+def _check_numbers(made: str, source: str) -> None:
+    if any(number not in source for number in _NUMBER.findall(made)):
+        raise Rejected("a number that the source lacks")
 
 
 def _write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:

@@ -8,12 +8,11 @@ from typing import Any
 
 from quadrag.benchmark import load
 from quadrag.metric_record import show_key
-from quadrag.reporting.names import NOTHING, name_apart, name_model, our_lines, printed_lines
-from quadrag.reporting.notes import note_corpus, note_ours, note_paper
-from quadrag.reporting.published import Published, find_beside, find_row, place_lines, read_table_beside
-from quadrag.reporting.table import Cell, PaperTables, Row, Table
+from quadrag.reporting.notes import note_ours, note_paper
+from quadrag.reporting.published import Published, find_beside, find_row, lay_under, printed_lines, read_table_beside
+from quadrag.reporting.table import NOTHING, Cell, PaperTables, Row, Table, name_apart, name_model, our_lines
 from quadrag.results.record import RunRecord
-from quadrag.results.run import Run
+from quadrag.results.run import Run, Score
 
 NAME = "crud_rag"
 PRINTED = {  # title, and the setting that the table varies; ``retriever`` and ``llm`` are settings too
@@ -90,19 +89,18 @@ def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Run], pr
         return row.model if number == _MODELS else f"{row.setting_of(varies)}, {row.model}"
 
     printed = printed_lines(rows, _KEYS, name_printed)
-    blocks: list[tuple[str, list[Row]]] = []
+    ours: list[tuple[str, str, Sequence[Score], Sequence[str]]] = []
     for result in here:
         run = result.record
         # The rows of a table over models are not told apart by their settings, and a model's name has many spellings.
         beside = [row for row in find_beside(run) if row.table == number and number != _MODELS]
-        by_recipe = find_row([run], [line.label for line in printed]) if number == _MODELS else ""
+        by_recipe = find_row([run], printed) if number == _MODELS else ""
         value = beside[0].setting_of(varies) if beside else _setting(run, varies)
         label = name_model(run) if number == _MODELS else f"{value}, {name_model(run)}"
-        if any(lines[0].label == label for _, lines in blocks) and result.folder:
+        if any(label == other for _, other, *_ in ours) and result.folder:
             label = f"{label}, {result.folder.name}"
-        above = name_printed(beside[0]) if beside else by_recipe
-        blocks.append((above, our_lines(label, result.scores, _KEYS, profiles)))
-    return place_lines(printed, blocks)
+        ours.append((name_printed(beside[0]) if beside else by_recipe, label, result.scores, _KEYS))
+    return lay_under(printed, ours, profiles)
 
 
 def _tabulate_ranks(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
@@ -118,8 +116,7 @@ def _tabulate_ranks(results: Sequence[Run], profiles: Sequence[str]) -> list[Tab
 
 
 def _note(results: Sequence[Run], rows: Sequence[Published], profiles: Sequence[str]) -> list[Any]:
-    corpus = note_corpus([result.record for result in results] if rows else [])
-    return [*note_ours(results, [result.scores for result in results], profiles[0]), *note_paper(NAME, rows), *corpus]
+    return [*note_ours(results, [result.scores for result in results], profiles[0]), *note_paper(NAME, rows)]
 
 
 def _setting(run: RunRecord, varies: str) -> str:

@@ -8,7 +8,6 @@ _VERBATIM = "extractive_qa"  # the task whose answers stand in their passages as
 
 
 def audit(audited: Audited) -> Iterator[Fault]:
-    """Yield the faults of all splits, and of what they say of the corpus."""
     nodes: dict[str, str] = {}
     for place in audited.questions:
         for row in audited.rows(*place):

@@ -58,7 +58,6 @@ def retrieve(model: str, queries: list[str], corpus: list[str], top_k: int) -> l
 
 
 def main() -> None:
-    """Answer a split's questions and score the answers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("split", choices=["auto", "human", "train"])
     parser.add_argument("--url", required=True, help="of the server, without /v1")

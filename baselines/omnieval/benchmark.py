@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quadrag.benchmark import Benchmark, CorpusSpec, Document, JudgePreset, MetricUse, OptionSpec
+from quadrag.data.builders import rows
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Retrieval
 from quadrag.prompts import Message, Prompts, chat_messages
@@ -26,44 +27,40 @@ _CONVERSATION = OptionSpec("turns", ("turns", "text", "repr"))
 
 
 def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of a split; `query` is what is searched for, with a conversation's earlier questions."""
-    from quadrag.data.builders import rows
-
-    how = _CONVERSATION.read("conversation", options)
+    form = _CONVERSATION.read("conversation", options)
     for row in rows(builder, split):
         turns = tuple((turn["question"], turn["answer"]) for turn in row["history"])
         asked = row["question"]
         # A round's id ends in its number after that of its line; the first round has no turns before it, but is one.
         talk = row["id"].rpartition(".")[0] if "." in row["id"].rpartition("/")[2] else ""
-        said = _said([question for question, _ in turns], asked, how) if talk else asked
+        spelled = _spell([question for question, _ in turns], asked, form) if talk else asked
         yield Question(
             benchmark=NAME,
             config=builder.config.name,
             split=split,
             id=row["id"],
-            query=said,
+            query=spelled,
             references=row["answers"] or None,
             language="zh",
             relevant=tuple(dict.fromkeys(row["relevant_node_ids"])),
             # What a prompt asks: the turns themselves stand before it, or the whole conversation is one text.
-            slots={"question": asked if how == "turns" else said, "asked": asked},
+            slots={"question": asked if form == "turns" else spelled, "asked": asked},
             slices={"topic": row["topic"], "task": row["task"], "cell": f"{row['topic']}/{row['task']}"},
             history=turns,
             talk=talk,
         )
 
 
-def _said(before: Sequence[str], question: str, how: str) -> str:
-    if how == "repr":
+def _spell(before: Sequence[str], question: str, form: str) -> str:
+    if form == "repr":
         return repr([*before, question])
-    if how == "turns" and not before:
+    if form == "turns" and not before:
         return question
     rounds = "\n".join(f"{number}-round: {asked}" for number, asked in enumerate(before))
     return f"\n历史对话问题记录：{rounds}\n当前问题：{question}"
 
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
-    """Build a system message with the references, the turns before, and the question."""
     words = prompts["close_book" if retriever == NONE else "rag"]
     slots = {**question.slots, "reference": "".join(_reference(n, passage) for n, passage in enumerate(passages, 1))}
     history = question.history if question.slots["question"] == question.slots["asked"] else ()
@@ -93,22 +90,12 @@ def _judged(key: str) -> MetricUse:
 
 
 def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
-    """Return the keyword arguments that a metric takes besides the common ones."""
     if metric.ranks:
         return {"k": [spec.top_k]}
     if metric.module != "omnieval":
         return {}
     history = [[{"question": asked, "answer": said} for asked, said in question.history] for question in questions]
     return {"questions": [question.slots["asked"] for question in questions], "history": history}
-
-
-def paper_runs(original: bool = False) -> list[tuple[str, str | None]]:
-    """Return the one config that holds all questions; the retriever is the user's choice."""
-    return [("all", None)]
-
-
-def _document(row: Mapping[str, Any]) -> Document:
-    return Document(row["id"], row["title"] or "", row["contents"])
 
 
 BENCHMARK = Benchmark(
@@ -121,10 +108,10 @@ BENCHMARK = Benchmark(
     messages=messages,
     metrics=metrics,
     keywords=keywords,
-    paper_runs=paper_runs,
+    paper_runs=lambda original: [("all", None)],
     retrieval=Retrieval(chunk_size=WHOLE, embedding="gte-qwen2-1.5b", top_k=5),
     default_split="auto",
-    corpus=CorpusSpec("corpus", ("corpus_file",), _document),
+    corpus=CorpusSpec("corpus", ("corpus_file",), lambda row: Document(row["id"], row["title"] or "", row["contents"])),
     options={"conversation": _CONVERSATION},
     option_help="conversation=turns|text|repr, train_dir, auto_dir, human_file, corpus_file, min_evaluation",
     headlines=("acc", "hal", "rouge_l", "f1", "map", "mrr"),

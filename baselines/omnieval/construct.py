@@ -19,17 +19,21 @@ from quadrag.construct.recipe import (
     Item,
     Order,
     Recipe,
+    Rejected,
+    Row,
+    Step,
     Value,
+    Work,
     ask,
+    check_question,
     find_verbatim,
     language_of,
     load_prompts,
-    rejection_reason,
+    reject,
     stands_in,
     text_of,
     texts_of,
 )
-from quadrag.construct.steps import Rejected, Row, Step, Work, reject
 from quadrag.errors import QuadragError, parse_json, read_yaml
 from quadrag.records import dumps, read_jsonl, write_jsonl, write_text
 
@@ -80,19 +84,16 @@ def _read_tree(found: Any) -> list[str]:
 def _steps(order: Order) -> Sequence[Step]:
     corpus = Corpus(order.corpus)
     names: list[str] = _read_topics(order.topics) if order.topics else []
-    laying_out = [
-        Step("tree-shown", lambda rows: _show_some(rows, order), together=True),
-        Step("tree", lambda row: _lay_out(row, names), requests=2, once=True),
-    ]
+    laying_out = Step("tree", lambda rows: _lay_out(rows, order, names), together=True)
     return [
-        *([] if order.topics else laying_out),
-        Step("classify", lambda row: _classify(row, names), requests=2),
+        *([] if order.topics else [laying_out]),
+        Step("classify", lambda row: _classify(row, names)),
         Step("prune", _prune, together=True),
-        Step("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
+        Step("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS]),
         Step("related", lambda row: _related(row, corpus)),
-        Step("generate", _generate, requests=2, makes=MOST),
+        Step("generate", _generate),
         Step("held", _validate),
-        Step("inspect", _inspect, requests=2),
+        Step("inspect", _inspect),
         Step("held-again", _validate),
         reject_repeats(lambda row: str(row["made"][0]["question"])),
         Step("balance", lambda rows: _balance(rows, order), together=True),
@@ -136,34 +137,23 @@ def _line(row: Row) -> Any:
     return rounds if row["task"] == "conversational_qa" else rounds[0]
 
 
-def _show_some(rows: list[Row], order: Order) -> list[Row]:
+def _lay_out(rows: list[Row], order: Order, names: list[str]) -> Work:
     drawn = order.draw("topics").sample(rows, min(SHOWN, len(rows)))
     shown = "\n".join(f"- {row['title']}：{' '.join(row['text'].split())[:BEGINNING]}" for row in drawn)
-    return [{**row, "shown": shown} if at == 0 else row for at, row in enumerate(rows)]
-
-
-def _lay_out(row: Row, names: list[str]) -> Work:
-    if "shown" in row:
-        names += yield from ask(_PROMPTS["tree"], row["language"], {"documents": row.pop("shown")}, _read_tree)
-    return [row]
+    try:
+        names += yield from ask(_PROMPTS["tree"], rows[0]["language"], {"documents": shown}, _read_tree)
+    except Rejected as reason:
+        return [reject(row, f"no topics: {reason}") for row in rows]
+    return rows
 
 
 def _classify(row: Row, names: Sequence[str]) -> Work:
-    if not names:
-        raise Rejected("no topics were laid out")
     listed = "; ".join(f"{number} {name}" for number, name in enumerate(names, 1))
     slots = {"topics": listed, "document": f"{row['title']}\n{row['text']}"}
-
-    def read(found: Any) -> int:
-        number = found["topic_id"]
-        if type(number) is not int or not 0 <= number <= len(names):
-            raise ValueError(f"topic {number!r}")
-        return number
-
-    number = yield from ask(_PROMPTS["classify"], row["language"], slots, read)
-    if not number:
+    made = yield from ask(_PROMPTS["classify"], row["language"], slots)
+    if not 0 < made["topic_id"] <= len(names):
         raise Rejected("of no topic")
-    return [{**row, "topic": names[number - 1]}]
+    return [{**row, "topic": names[made["topic_id"] - 1]}]
 
 
 def _prune(rows: list[Row]) -> list[Row]:
@@ -215,8 +205,7 @@ def _validate(row: Row) -> list[Row]:
     source = "\n".join(row["texts"])
     made = []
     for one in row["made"]:
-        if reason := rejection_reason(one["question"], one["answer"], one["relevant_passage"], source, row["language"]):
-            raise Rejected(reason)
+        check_question(one["question"], one["answer"], one["relevant_passage"], source, row["language"])
         if row["task"] == "extractive_qa" and not any(stands_in(answer, source) for answer in one["answer"]):
             raise Rejected("answer is not in the source")
         passages = [find_verbatim(passage, source) for passage in one["relevant_passage"]]
@@ -277,18 +266,16 @@ def _items(dataset: Path) -> Iterator[Item]:
     with path.open(encoding="utf-8") as lines:
         for number, text in enumerate(lines, 1):
             line = parse_json(text, f"{path}:{number}")
-            yield _item(line, line if isinstance(line, list) else [line], nodes)
-
-
-def _item(line: Any, rounds: Sequence[Row], nodes: Mapping[str, str]) -> Item:
-    first = rounds[0]
-    fields: dict[str, Value] = {
-        _name(name, at, len(rounds)): made[key] for at, made in enumerate(rounds) for name, key in _NAMES.items()
-    }
-    marks = [answer for made in rounds for answer in made["answer"]]
-    texts = [nodes[name] for name in first["relevant_node"]]
-    cell = f"{first['topic_name']} / {_TASK_OF[first['task_name']]}"
-    return Item(cell, fields, marks, texts, ", ".join(first["relevant_node"]), line, rounds)
+            rounds = line if isinstance(line, list) else [line]
+            fields: dict[str, Value] = {
+                _name(name, at, len(rounds)): made[key]
+                for at, made in enumerate(rounds)
+                for name, key in _NAMES.items()
+            }
+            marks = [answer for made in rounds for answer in made["answer"]]
+            source = rounds[0]["relevant_node"]
+            cell = f"{rounds[0]['topic_name']} / {_TASK_OF[rounds[0]['task_name']]}"
+            yield Item(cell, fields, marks, [nodes[name] for name in source], ", ".join(source), line, rounds)
 
 
 def _name(name: str, at: int, rounds: int) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from quadrag.judges.known import Files, KnownSet, read_json
-from quadrag.judges.labels import Graded, Item, LabelSet
+from quadrag.errors import parse_json
+from quadrag.judges.labels import Files, Graded, Item, KnownSet, LabelSet
 from quadrag.records import read_jsonl
 
 # What no prompt here asks for.
@@ -39,7 +39,7 @@ def _ragchecker(labels: LabelSet, files: Files) -> Iterator[Item]:
     labels.graded = replace(labels.graded, grades=_BETTER)
     (path,) = files.values()
     pairs: dict[str, list[Mapping[str, Any]]] = {}
-    for row in read_json(path):
+    for row in parse_json(path.read_bytes(), path):
         pairs.setdefault(str(row["instance_id"]), []).append(row)
     for name, rows in pairs.items():
         row, signs = rows[0], [_sign(each[column]) for each in rows]
@@ -54,7 +54,7 @@ def _sign(number: float) -> int:
 
 def _alce(labels: LabelSet, files: Files) -> Iterator[Item]:
     (path,) = files.values()
-    for data, systems in read_json(path).items():
+    for data, systems in parse_json(path.read_bytes(), path).items():
         for system, rows in systems.items():
             for key, row in rows.items():
                 if "utility_score" in row:  # else it is a summary of the system

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from quadrag.reporting.names import count_line, name_model, our_lines, printed_lines, value_cell
 from quadrag.reporting.notes import INTERVALS, note_lower, note_ours, note_paper
-from quadrag.reporting.published import Published, find_row, place_lines, read_table, read_table_beside
-from quadrag.reporting.table import Cell, PaperTables, Row, Table
+from quadrag.reporting.published import Published, find_row, lay_under, printed_lines, read_table, read_table_beside
+from quadrag.reporting.table import Cell, PaperTables, Row, Table, count_line, name_model, value_cell
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import ALL, Run, Score
 
@@ -89,19 +88,17 @@ def _choose_table(results: Sequence[Run]) -> str:
 def _tabulate_split(number: str, split: str, results: Sequence[Run], profiles: Sequence[str]) -> Table:
     printed = read_table_beside(NAME, number, [result.record for result in results])
     rows = [row for row in printed if row.split == split]
-    theirs = printed_lines(rows, KEYS, _name_row)
-    here = [result for result in results if any(row.key.split == split for row in result.scores)]
-    scores = []
-    own: list[tuple[str, list[Row]]] = []
-    for result in here:
-        under = find_row([result.record], [line.label for line in theirs])
-        label = f"{' ' * bool(under)}{name_model(result.record)} {_name_finder(result)} (ours)"
-        ours = [row for row in result.scores if row.key.split == split]
-        first = all(above for above, _ in own)  # of those behind all printed rows
-        own.append((under, our_lines(label, ours, KEYS, profiles, rule=first)))
-        scores.append(ours)
-    notes = [*note_ours(here, scores, profiles[0]), *note_paper(NAME, rows)]
-    return Table(f"Table {number}. {_TITLES[number]}", split, list(KEYS), place_lines(theirs, own), notes, "points")
+    lines = printed_lines(rows, KEYS, _name_row)
+    shown = [result for result in results if any(row.key.split == split for row in result.scores)]
+    scores = [[row for row in result.scores if row.key.split == split] for result in shown]
+    ours = []
+    for result, of_split in zip(shown, scores, strict=True):
+        above = find_row([result.record], lines)
+        label = f"{' ' * bool(above)}{name_model(result.record)} {_name_finder(result)} (ours)"
+        ours.append((above, label, of_split, KEYS))
+    notes = [*note_ours(shown, scores, profiles[0]), *note_paper(NAME, rows)]
+    lines = lay_under(lines, ours, profiles)
+    return Table(f"Table {number}. {_TITLES[number]}", split, list(KEYS), lines, notes, "points")
 
 
 def _name_finder(result: Run) -> str:

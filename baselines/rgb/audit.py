@@ -10,7 +10,6 @@ SHORT = 2  # characters, of which substring matching finds some anywhere
 
 
 def audit(audited: Audited) -> Iterator[Fault]:
-    """Yield the faults of all splits."""
     for place in audited.questions:
         language = catalogue.config(audited.benchmark, place[0]).language
         rows = list(audited.rows(*place))

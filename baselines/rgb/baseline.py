@@ -32,7 +32,6 @@ def build_messages(row: dict[str, Any], prompt: dict[str, str]) -> list[dict[str
 
 
 def main() -> None:
-    """Answer a split's questions and score the answers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config", help="noise_robustness_en, negative_rejection_zh, ...")
     parser.add_argument("split", help="noise_0 to noise_80; test where a config has one split")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quadrag.benchmark import Benchmark, MetricUse
+from quadrag.data.builders import rows
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import RetrieverSpec
@@ -24,9 +25,6 @@ _ERRORS = MetricUse("error_detection", ("error_detection", "error_detection_judg
 
 
 def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of a split, their references as lists of alternatives lists."""
-    from quadrag.data.builders import rows
-
     config = builder.config
     _check_mixture(config)
     for row in rows(builder, split):
@@ -73,17 +71,14 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, 
 
 def metrics(spec: RunSpec) -> list[MetricUse]:
     """Return the metrics of a config's testbed; without documents only accuracy means anything."""
-    if spec.retriever == NONE:
-        return [_ACCURACY]
-    if spec.config.startswith("negative_rejection"):
+    if spec.retriever != NONE and spec.config.startswith("negative_rejection"):
         return [_REJECTION]
-    if spec.config.startswith("counterfactual_robustness"):
+    if spec.retriever != NONE and spec.config.startswith("counterfactual_robustness"):
         return [_ACCURACY, _ERRORS]
     return [_ACCURACY]
 
 
 def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
-    """Return the keyword arguments that a metric takes besides the common ones."""
     asked = {"questions": [question.query for question in questions]} if metric.judged else {}
     return {"language": questions[0].language, **asked}
 

@@ -18,14 +18,18 @@ from quadrag.construct.recipe import (
     Item,
     Order,
     Recipe,
+    Rejected,
+    Row,
+    Step,
     Value,
+    Work,
     ask,
+    check_question,
     find_verbatim,
     load_prompts,
-    rejection_reason,
+    reject,
     stands_in,
 )
-from quadrag.construct.steps import Rejected, Row, Step, Work, reject
 from quadrag.records import read_jsonl, write_jsonl
 
 CHUNK = 300  # characters
@@ -46,12 +50,12 @@ _SPLITS = {
 def _steps(order: Order) -> Sequence[Step]:
     corpus = Corpus(order.corpus, CHUNK)
     return [
-        Step("question", _question, requests=2),
+        Step("question", _question),
         Step("passages", lambda row: _passages(row, corpus)),
         reject_repeats(lambda row: str(row["question"])),
-        Step("integration", _integration, requests=2, makes=2),
+        Step("integration", _integration),
         Step("integration-passages", lambda row: _second_passages(row, corpus)),
-        Step("counterfactual", _counterfactual, requests=4),
+        Step("counterfactual", _counterfactual),
     ]
 
 
@@ -89,12 +93,10 @@ def _question(row: Row) -> Work:
     answers = [answer for answer in dict.fromkeys(made["answer"]) if stands_in(answer, row["text"])]
     if not _holds(made["passage"], answers):
         raise Rejected("answer is not in the source")
-    if reason := rejection_reason(made["question"], answers, [made["passage"]], row["text"], row["language"]):
-        raise Rejected(reason)
-    kept = {key: row[key] for key in ("id", "language", "text")}
+    check_question(made["question"], answers, [made["passage"]], row["text"], row["language"])
     passage = find_verbatim(made["passage"], row["text"])
-    asked = {"kind": "base", "source": row["id"], "question": made["question"], "answer": answers}
-    return [{**kept, **asked, "event": made["event"], "passage": passage}]
+    kept = {key: row[key] for key in ("id", "language", "text")} | {"kind": "base", "source": row["id"]}
+    return [{**kept, **made, "answer": answers, "passage": passage}]
 
 
 def _passages(row: Row, corpus: Corpus) -> list[Row]:
@@ -123,9 +125,8 @@ def _integration(row: Row) -> Work:
         answers = [answer for answer in made["second_answer"] if stands_in(answer, made["second_passage"])]
         if not answers or set(answers) & set(row["answer"]):
             raise Rejected("second answer is not in its passage, or is the first")
-        both, passages = [*row["answer"], *answers], [made["second_passage"]]
-        if reason := rejection_reason(made["question"], both, passages, row["text"], row["language"]):
-            raise Rejected(reason)
+        both = [*row["answer"], *answers]
+        check_question(made["question"], both, [made["second_passage"]], row["text"], row["language"])
     except Rejected as why:
         return [row, reject(row, f"integration: {why}")]
     return [row, {**row, **made, "second_answer": answers, "kind": "int"}]
@@ -207,8 +208,7 @@ def _correct(item: Item, changed: Mapping[str, Value]) -> Row:
     if len(negative) < NEGATIVES:
         raise Rejected(_FEW)
     shown = [text for aspect in positive for text in aspect]
-    if reason := rejection_reason(fields["question"], every, shown, "\n".join(texts), language):
-        raise Rejected(reason)
+    check_question(fields["question"], every, shown, "\n".join(texts), language)
     line = {**item.line, "query": fields["question"], "answer": golds, "negative": negative}
     line["positive"] = positive if kind == "int" else positive[0]
     return line | (_falsify(golds[0], positive[0], fields["false_answer"]) if kind == "fact" else {})

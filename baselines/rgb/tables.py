@@ -6,10 +6,9 @@ from typing import Any
 
 from quadrag.benchmark import NO_JUDGE
 from quadrag.errors import QuadragError
-from quadrag.reporting.names import name_model, our_lines, printed_lines
 from quadrag.reporting.notes import note_ours, note_paper
-from quadrag.reporting.published import Published, find_row, place_lines, read_table, read_table_beside
-from quadrag.reporting.table import Chart, PaperTables, Row, Table
+from quadrag.reporting.published import Published, find_row, lay_under, printed_lines, read_table, read_table_beside
+from quadrag.reporting.table import Chart, PaperTables, Row, Table, name_model
 from quadrag.results.note import Note, NoteCode
 from quadrag.results.run import Run, Score, Status, find_by_phrase
 from quadrag.spec import NONE
@@ -46,11 +45,7 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
             for suffix, columns in rows.items():
                 beside = [row for row in printed if row.model == model and _place(row) in columns]
                 lines += [replace(line, label=model + suffix) for line in printed_lines(beside, columns, place=_place)]
-        labels = [line.label for line in lines]
-        own = [
-            line for name, ours in by_model.items() for line in _our_lines(ours, labels, scores[name], rows, profiles)
-        ]
-
+        ours = [block for model, runs in by_model.items() for block in _list_ours(runs, lines, scores[model], rows)]
         curves = "noise ratio" in title
         keys = {place[-1] for place in (*english, *chinese)}
         shown = [[row for row in one.scores if row.key.key in keys] for one in here]
@@ -60,9 +55,8 @@ def tabulate(results: Sequence[Run], profiles: Sequence[str]) -> list[Table]:
         if number != _BY_ROW:
             names = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
         form: Chart = "curves" if curves else "points"
-        tables.append(
-            Table(f"Table {number}. {title}", "noise ratio" * curves, names, place_lines(lines, own), notes, form)
-        )
+        lines = lay_under(lines, ours, profiles, _place_of)
+        tables.append(Table(f"Table {number}. {title}", "noise ratio" * curves, names, lines, notes, form))
     return tables
 
 
@@ -88,26 +82,22 @@ def _place_scores(results: Sequence[Run]) -> list[Score]:
 
 
 def find_columns(number: str, language: str) -> list[Place]:
-    """Find the places of a table's columns among our scores."""
     return list(dict.fromkeys(_place(row) for row in read_table(NAME, number) if row.language == language))
 
 
-def _our_lines(
-    results: Sequence[Run],
-    printed: Sequence[str],
-    scores: Sequence[Score],
-    rows: dict[str, list[Place]],
-    profiles: Sequence[str],
-) -> list[tuple[str, list[Row]]]:
+def _list_ours(
+    results: Sequence[Run], printed: Sequence[Row], scores: Sequence[Score], rows: dict[str, list[Place]]
+) -> list[tuple[str, str, Sequence[Score], Sequence[Place]]]:
+    """List our blocks of one model, as `lay_under` takes them."""
     by_phrase = find_by_phrase(scores)
     lacking: dict[str, Any] = {"status": Status.NOT_RUN, "reason": NO_JUDGE, "interval": None}
     shown = [replace(row, **lacking) if row.place in by_phrase else row for row in scores]
-    blocks = []
+    blocks: list[tuple[str, str, Sequence[Score], Sequence[Place]]] = []
     for suffix, columns in rows.items():
         if any(_place_of(row) in columns for row in scores):
-            theirs = find_row((one.record for one in results), [label for label in printed if label.endswith(suffix)])
-            label = f"{' ' * bool(theirs)}{name_model(results[0].record)}{suffix} (ours)"
-            blocks.append((theirs, our_lines(label, shown, columns, profiles, _place_of, rule=True)))
+            above = find_row((one.record for one in results), [line for line in printed if line.label.endswith(suffix)])
+            label = f"{' ' * bool(above)}{name_model(results[0].record)}{suffix} (ours)"
+            blocks.append((above, label, shown, columns))
     return blocks
 
 

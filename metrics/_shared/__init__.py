@@ -1,1 +1,1 @@
-"""What several metrics share, once; in a metric's folder as a relative link, `tally.py -> ../_shared/tally.py`."""
+"""What several metrics share, once; in a metric's folder as a relative link, `scoring.py -> ../_shared/scoring.py`."""

@@ -183,10 +183,10 @@ class Shared:
 
 def _check(rows: Sequence[Row]) -> bool:
     """Warn where verdicts failed; return whether no value rests on more than a fifth of such."""
-    lost = Counter(key for row in rows for key, why in row["reasons"].items() if why in _FAILED)
+    lost = Counter(key for row in rows for key, reason in row["reasons"].items() if reason in _FAILED)
     failed = max(lost.values(), default=0)
     valid = failed <= _MOST * len(rows)
     if failed:
-        told = f"{failed} of {len(rows)} verdicts failed or could not be read"
-        warnings.warn(told if valid else f"INVALID, {told}, more than a fifth", stacklevel=3)
+        message = f"{failed} of {len(rows)} verdicts failed or could not be read"
+        warnings.warn(message if valid else f"INVALID, {message}, more than a fifth", stacklevel=3)
     return valid

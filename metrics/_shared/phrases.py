@@ -15,7 +15,7 @@ from .slots import ask_user, fill, instructions
 REJECTION = ("信息不足", "insufficient information")
 FACTUAL_ERROR = ("事实性错误", "factual errors")
 # The same in traditional characters, for `corrected`.
-_ALSO = {REJECTION: ("資訊不足", "訊息不足"), FACTUAL_ERROR: ("事實性錯誤",)}
+_TRADITIONAL = {REJECTION: ("資訊不足", "訊息不足"), FACTUAL_ERROR: ("事實性錯誤",)}
 # Han, kana, bopomofo and hangul: scripts in which a letter beside a match does not make another word.
 _CJK = re.compile("[\u2e80-\u31ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]")
 _SUPERSCRIPTS = "[\u00b2\u00b3\u00b9\u2070-\u207e]"
@@ -48,7 +48,7 @@ def _squeeze(text: str, language: str) -> str:
     return text.replace(" ", "") if language == "zh" else text
 
 
-def _read(text: str, language: str) -> str:
+def _plain(text: str, language: str) -> str:
     return _squeeze(fold(text).casefold(), language)
 
 
@@ -56,7 +56,7 @@ def says(prediction: str, phrases: tuple[str, ...], language: str = "en", profil
     """Whether the answer holds one of the protocol's fixed phrases; for "official" letter by letter."""
     if profile == "official":
         return any(phrase in _squeeze(prediction, language) for phrase in phrases)
-    return any(_read(phrase, language) in _read(prediction, language) for phrase in phrases + _ALSO[phrases])
+    return any(_plain(phrase, language) in _plain(prediction, language) for phrase in phrases + _TRADITIONAL[phrases])
 
 
 def label(prediction: str, gold: Any, language: str = "en", profile: str = "official") -> list[int]:
@@ -71,8 +71,8 @@ def label(prediction: str, gold: Any, language: str = "en", profile: str = "offi
     if profile == "official":
         answer = _squeeze(prediction, language).lower()
         return [int(any(s.lower() in answer for s in accepted)) for accepted in parts(gold)]
-    answer = _read(prediction, language)
-    golds = [[_read(s, language) for s in accepted] for accepted in parts(gold)]
+    answer = _plain(prediction, language)
+    golds = [[_plain(s, language) for s in accepted] for accepted in parts(gold)]
     return [int(any(s and s in answer for s in accepted)) for accepted in golds]
 
 
@@ -96,7 +96,7 @@ def bounded(prediction: str, gold: Any, language: str = "en", profile: str = "of
 def stands_whole(text: str, accepted: str, language: str = "en", profile: str = "corrected") -> bool:
     """Whether a string stands in a text as a whole number or word, as `bounded` says it; an empty one does not."""
     if profile == "corrected":
-        text, accepted = fold(text).casefold(), _read(accepted, language)
+        text, accepted = fold(text).casefold(), _plain(accepted, language)
     text, accepted = text.lower(), accepted.lower()
     if not accepted or accepted not in _squeeze(text, language):
         return False
@@ -188,7 +188,6 @@ class JudgedScorer(LanguageScorer):
         raise NotImplementedError
 
     def ask(self, item: Item, profile: str) -> Generator[list[Request], list[Any], float | str]:
-        """Ask the judge about an item that has an answer; return the verdict, or the reason why there is none."""
         if item["prediction"] is None:
             return str(item["state"])
         shown = {"question": item["question"], "answer": item["prediction"]}

@@ -208,7 +208,6 @@ class Scorer:
         }
 
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
-        """Return the items of n predictions and references as `columns` reads them, and of the other columns."""
         if self.judges and "questions" in self.COLUMNS and columns.get("questions") is None:
             raise ValueError(
                 "questions is None, and the judge is to see them; pass questions=[...], one per prediction"
@@ -237,22 +236,19 @@ class Scorer:
         replies: list[Any] = [None] * len(marks)  # None begins a generator
         while marks:
             batch: dict[tuple[int, str], Request] = {}
-            places: dict[tuple[int, str], int] = {}
             waiting, asked = [], []
-            for (at, profile, mark), heard in zip(marks, replies, strict=True):
+            for (at, profile, mark), answers in zip(marks, replies, strict=True):
                 try:
-                    requests = mark.send(heard)
+                    requests = mark.send(answers)
                 except StopIteration as done:
                     rows[at][profile] = done.value
                     continue
                 keys = [(at, repr(request)) for request in requests]
-                for key, request in zip(keys, requests, strict=True):
-                    places.setdefault(key, len(batch))
-                    batch.setdefault(key, {**request, "item": at})
+                batch |= {key: {**request, "item": at} for key, request in zip(keys, requests, strict=True)}
                 waiting.append((at, profile, mark))
                 asked.append(keys)
-            said = (yield [*batch.values()]) if batch else []
-            marks, replies = waiting, [[said[places[key]] for key in keys] for keys in asked]
+            replies_by_key = dict(zip(batch, (yield [*batch.values()]) if batch else [], strict=True))
+            marks, replies = waiting, [[replies_by_key[key] for key in keys] for keys in asked]
         return rows
 
     def hear(self, reply: Any, profile: str) -> tuple[str | None, str]:
@@ -292,9 +288,9 @@ class Scorer:
 
 def row(cells: Cells, ruled: bool = False) -> Row:
     """Return an item's row under a profile; `ruled`: the judge that there is was not asked about it, by a rule."""
-    made: Row = {key: None if isinstance(cell, str) else cell for key, cell in cells.items()}
-    made["reasons"] = {key: cell for key, cell in cells.items() if isinstance(cell, str)}
-    return made | ({"ruled": True} if ruled else {})
+    marked: Row = {key: None if isinstance(cell, str) else cell for key, cell in cells.items()}
+    marked["reasons"] = {key: cell for key, cell in cells.items() if isinstance(cell, str)}
+    return marked | ({"ruled": True} if ruled else {})
 
 
 def average(
@@ -333,10 +329,10 @@ def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[
 
     def ask(batch: list[Request]) -> list[Any]:
         replies: list[Any] = [None] * len(batch)
-        for place, judge in enumerate(judges):
-            own = [at for at, request in enumerate(batch) if request.get("judge", 0) == place]
-            said = _ask(judge, [batch[at]["messages"] for at in own]) if own else []
-            for at, reply in zip(own, said, strict=True):
+        for number, judge in enumerate(judges):
+            places = [at for at, request in enumerate(batch) if request.get("judge", 0) == number]
+            texts = _ask(judge, [batch[at]["messages"] for at in places]) if places else []
+            for at, reply in zip(places, texts, strict=True):
                 replies[at] = reply
         return replies
 
@@ -373,5 +369,5 @@ def _stretches(instructions: str) -> list[bytes]:
 
 def repeats(reply: str, instructions: str) -> bool:
     """Whether a reply repeats instructions, whole or 160 bytes of them; what stands in their slots is not theirs."""
-    said = " ".join(reply.replace("\\n", " ").split()).encode("utf-8", "replace")  # JSON too
-    return any(stretch in said for stretch in _stretches(instructions))
+    plain = " ".join(reply.replace("\\n", " ").split()).encode("utf-8", "replace")  # JSON too
+    return any(stretch in plain for stretch in _stretches(instructions))

@@ -99,8 +99,8 @@ class VerdictReader:
         if fields and not any(fields):
             return None
         if fields and all(fields):
-            verdicts = [verdict for own in fields for verdict in own]
-            return agreed(verdicts + [one for text in outside for one, _ in self._mentions(text, prose=False)])
+            beside = [verdict for text in outside for verdict, _ in self._mentions(text, prose=False)]
+            return agreed([verdict for of_object in fields for verdict in of_object] + beside)
         # Not well-formed; or it is, and a quotation mark too many may have made a field part of a text.
         mentions = list(self._mentions(reply, prose=True))
         return agreed([verdict for verdict, _ in mentions]) if any(is_key for _, is_key in mentions) else None
@@ -108,10 +108,12 @@ class VerdictReader:
     def _fields(self, found: Pairs) -> list[int | None]:
         """The verdicts of an object itself, or on the first level within it that has any."""
         for pairs in found.levels():
-            own = [self._verdict(value) for key, value in pairs if key == self.field]
-            others = [(self._verdict(value), value) for key, value in pairs if self.other and key == self.other]
-            if own or others:
-                return own + [one for one, value in others if not own or one is not None or self._is_numeral(value)]
+            first = [self._verdict(value) for key, value in pairs if key == self.field]
+            second = [(self._verdict(value), value) for key, value in pairs if self.other and key == self.other]
+            if first or second:
+                return first + [
+                    verdict for verdict, value in second if not first or verdict is not None or self._is_numeral(value)
+                ]
         return []
 
     def _verdict(self, value: Any) -> int | None:

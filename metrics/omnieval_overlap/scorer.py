@@ -76,19 +76,19 @@ def official(answer: str, golds: Sequence[str]) -> dict[str, float]:
     The exact match is averaged over the accepted answers. All others are the best over them. F1 is over the characters
     of jieba's tokens joined by blanks, these blanks among them; ROUGE is of the text as it is.
     """
-    bare, theirs = normalise(answer), [normalise(gold) for gold in golds]
-    characters, words = Counter(" ".join(_tokens(bare))), rouge_words(_tokens(answer))
-    values: dict[str, float] = {"em": sum(bare == gold for gold in theirs) / len(theirs)}
-    values["f1"] = max(_character_f1(characters, Counter(" ".join(_tokens(gold)))) for gold in theirs)
+    plain, plain_golds = normalise(answer), [normalise(gold) for gold in golds]
+    characters, words = Counter(" ".join(_tokens(plain))), rouge_words(_tokens(answer))
+    values: dict[str, float] = {"em": sum(plain == gold for gold in plain_golds) / len(plain_golds)}
+    values["f1"] = max(_character_f1(characters, Counter(" ".join(_tokens(gold)))) for gold in plain_golds)
     rouges = [_rouge_chinese(words, rouge_words(_tokens(gold))) for gold in golds]
     return values | {key: max(rouge[key] for rouge in rouges) for key in rouges[0]}
 
 
-def _character_f1(found: Counter[str], wanted: Counter[str]) -> float:
-    common = (found & wanted).total()
+def _character_f1(answer: Counter[str], gold: Counter[str]) -> float:
+    common = (answer & gold).total()
     if not common:
         return 0.0
-    precision, recall = common / found.total(), common / wanted.total()
+    precision, recall = common / answer.total(), common / gold.total()
     return 2 * precision * recall / (precision + recall)
 
 
@@ -102,13 +102,13 @@ def rouge_words(tokens: Sequence[str]) -> list[str]:
     return [word for line in text.rstrip().split("\n") if line for word in line.split() or [""]]
 
 
-def _rouge_chinese(found: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
+def _rouge_chinese(answer: Sequence[str], gold: Sequence[str]) -> dict[str, float]:
     """Return its F-measures: n-grams as sets, 0 where it raises an error because a text has no words."""
     values = {}
     for n in (1, 2):
-        ours, theirs = set(_grams(found, n)), set(_grams(wanted, n))
-        values[f"rouge_{n}"] = _smoothed(len(ours & theirs), len(ours), len(theirs))
-    return {**values, "rouge_l": _smoothed(_common_subsequence(found, wanted), len(found), len(wanted))}
+        answer_grams, gold_grams = set(_grams(answer, n)), set(_grams(gold, n))
+        values[f"rouge_{n}"] = _smoothed(len(answer_grams & gold_grams), len(answer_grams), len(gold_grams))
+    return {**values, "rouge_l": _smoothed(_common_subsequence(answer, gold), len(answer), len(gold))}
 
 
 def _smoothed(common: int, found: int, wanted: int) -> float:
@@ -133,18 +133,18 @@ def corrected(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
     Both texts are normalised with their numbers kept. F1 and ROUGE are over jieba's tokens, without smoothing.
     """
-    bare = normalise_keeping_numbers(answer)
-    found = _tokens(bare)
+    plain = normalise_keeping_numbers(answer)
+    answer_tokens = _tokens(plain)
     values = dict.fromkeys(KEYS, 0.0)
     for gold in map(normalise_keeping_numbers, golds):
-        wanted = _tokens(gold)
-        here = {"em": float(bare == gold)}
+        gold_tokens = _tokens(gold)
+        scores = {"em": float(plain == gold)}
         for n in (1, 2):
-            ours, theirs = Counter(_grams(found, n)), Counter(_grams(wanted, n))
-            here[f"rouge_{n}"] = _f((ours & theirs).total(), ours.total() + theirs.total())
-        here["f1"] = here["rouge_1"]  # the same number by definition
-        here["rouge_l"] = _f(_common_subsequence(found, wanted), len(found) + len(wanted))
-        values = {key: max(values[key], here[key]) for key in KEYS}
+            answer_grams, gold_grams = Counter(_grams(answer_tokens, n)), Counter(_grams(gold_tokens, n))
+            scores[f"rouge_{n}"] = _f((answer_grams & gold_grams).total(), answer_grams.total() + gold_grams.total())
+        scores["f1"] = scores["rouge_1"]  # the same number by definition
+        scores["rouge_l"] = _f(_common_subsequence(answer_tokens, gold_tokens), len(answer_tokens) + len(gold_tokens))
+        values = {key: max(values[key], scores[key]) for key in KEYS}
     return values
 
 

@@ -106,8 +106,8 @@ def questions_corrected(reply: str) -> list[str] | None:
             value, _ = _DECODER.raw_decode(reply, spot)
         except (ValueError, RecursionError):
             continue
-        asked = value.get("question", value.get("questions"))
-        texts = _texts([asked] if isinstance(asked, str) else asked)
+        questions = value.get("question", value.get("questions"))
+        texts = _texts([questions] if isinstance(questions, str) else questions)
         if texts is not None:
             return [text for text in texts if text.strip()]
     return None
@@ -139,11 +139,11 @@ def answers_corrected(reply: str, n: int) -> dict[int, str] | None:
         return None
     if all(number is None for number, _ in pairs):
         return {i: text for i, (_, text) in enumerate(pairs)} if len(pairs) == n else {}
-    told: dict[int, set[str]] = {}
+    texts_by_question: dict[int, set[str]] = {}
     for number, text in pairs:
         if number is not None and 1 <= number <= n:
-            told.setdefault(number - 1, set()).add(text)
-    return {i: told[i].pop() for i in sorted(told) if len(told[i]) == 1}
+            texts_by_question.setdefault(number - 1, set()).add(text)
+    return {i: texts_by_question[i].pop() for i in sorted(texts_by_question) if len(texts_by_question[i]) == 1}
 
 
 # How a profile reads replies: the questions in one, and the answers to n questions by index.

@@ -119,10 +119,10 @@ def read_cache(source: Any) -> tuple[dict[str, Entry], str]:
     for key, value in source.items() if isinstance(source, Mapping) else [("", source)]:
         if not isinstance(key, str) or not isinstance(value, Mapping):
             raise ValueError(f"{name} holds {type(value).__name__}; expected a mapping from ids to mappings")
-        asked, said = value.get("question", value.get("questions")), value.get("answers")
-        questions = strings([] if asked is None else asked, f"{name}[{key!r}]['question']")
-        answers = strings([] if said is None else said, f"{name}[{key!r}]['answers']")
-        entries[key] = questions, None if questions and said is None else answers
+        listed, answered = value.get("question", value.get("questions")), value.get("answers")
+        questions = strings([] if listed is None else listed, f"{name}[{key!r}]['question']")
+        answers = strings([] if answered is None else answered, f"{name}[{key!r}]['answers']")
+        entries[key] = questions, None if questions and answered is None else answers
     text = json.dumps(entries, ensure_ascii=True, sort_keys=True)
     return entries, hashlib.sha256(text.encode()).hexdigest()[:8]
 

@@ -197,9 +197,9 @@ def settle(answer: str, golds: Sequence[str], profile: str) -> tuple[str, list[s
         return MISSING, []
     undecided: list[str] = []
     for gold in golds:
-        wanted = plain(gold)
-        both = (INVALID in said) + (INVALID in wanted)
-        if said == wanted or both == 2:
+        accepted = plain(gold)
+        both = (INVALID in said) + (INVALID in accepted)
+        if said == accepted or both == 2:
             return CORRECT, []
         if not both:
             undecided.append(gold)

@@ -169,7 +169,7 @@ class Truthfulness(Scorer):
         for domain, kinds in groups.items():
             total = sum(self._weights[domain, kind] for kind in kinds)
             if total:
-                parts = (self._weights[domain, kind] * sum(held) / len(held) for kind, held in kinds.items())
+                parts = (self._weights[domain, kind] * sum(of_type) / len(of_type) for kind, of_type in kinds.items())
                 means.append(sum(parts) / total)
         return sum(means) / len(means) if means else None
 

@@ -16,11 +16,9 @@ from quadrag.reporting.comparison import (
     write_difference,
 )
 from quadrag.reporting.messages import say, say_score
-from quadrag.reporting.names import name_runs
 from quadrag.reporting.page.page import write_page
-from quadrag.reporting.question_text import write_changed
-from quadrag.reporting.questions import ItemFilter
-from quadrag.reporting.table import Table
+from quadrag.reporting.questions import ItemFilter, write_changed
+from quadrag.reporting.table import Table, name_runs
 from quadrag.reporting.text import print_tables
 from quadrag.results import compare as results
 from quadrag.results.run import Place
@@ -64,7 +62,7 @@ class Difference(Number):
     def of(cls, one: results.Difference) -> Self:
         """Make one of what a run differs by, of runs that are compared by it."""
         assert one.delta is not None and one.interval
-        doubts = (say_score(score, python=True) for score in one.scores if score and score.value is not None)
+        doubts = (say_score(score) for score in one.scores if score and score.value is not None)
         parts = {name: getattr(one, name) for name in _PARTS if name != "difference"}
         parts |= one.changes._asdict() if one.changes else dict.fromkeys(results.Changes._fields)
         parts |= {"verdict": str(one.verdict), "reason": next(filter(None, doubts), "")}
@@ -146,7 +144,7 @@ class Comparison(Mapping[str, Any]):
             limit: so many questions.
         """
         if not (worse or better):
-            print_tables([self._table(verbose)], verbose=verbose, language=self.labels, python=True)
+            print_tables([self._table(verbose)], verbose=verbose, language=self.labels)
             return
         if len(self.runs) > 2:
             raise QuadragError("worse and better are of two runs; compare the two alone")
@@ -232,9 +230,9 @@ class Comparison(Mapping[str, Any]):
         key = self._keys[name]
         for other in (name, *(other for other, at in self._keys.items() if at[3:] == key[3:])):
             if (one := dict(self._list(other)).get(run)) and one.reason:
-                return say(explain_missing(one, self._names, [side.result for side in self.runs]), python=True)
+                return say(explain_missing(one, self._names, [side.result for side in self.runs]))
         scores = (score for at in (0, run) for score in self.runs[at].rows.values() if score.key == key)
-        return next(filter(None, (say_score(score, python=True) for score in scores)), "")
+        return next(filter(None, (say_score(score) for score in scores)), "")
 
     def _pair(self, before: Any, after: Any, run: int) -> Any:
         """Put the tables of two runs side by side: a row for each question that both have, with the differences.

@@ -16,11 +16,9 @@ from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, write
 from quadrag.reporting.facts import describe_kept
 from quadrag.reporting.messages import pick_notes, say, say_invalid, say_item, say_score, translate_table
-from quadrag.reporting.names import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.reporting.page.page import make_environment, write_page
-from quadrag.reporting.question_text import DisplayOptions, write_items
-from quadrag.reporting.questions import ItemFilter, RunReader
-from quadrag.reporting.table import Table
+from quadrag.reporting.questions import DisplayOptions, ItemFilter, RunReader, write_items
+from quadrag.reporting.table import FEW, RATE, Table, count_all, count_both, format_interval, format_value
 from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import print_tables
 from quadrag.reporting.text import to_text as draw_text
@@ -89,7 +87,7 @@ class Score(Number):
     @classmethod
     def of(cls, score: results.Score) -> Self:
         """Make one of a score of a run."""
-        (n, total), unit, reason = count_both(score), score.record.unit, say_score(score, python=True)
+        (n, total), unit, reason = count_both(score), score.record.unit, say_score(score)
         interval = score.interval if score.interval and (score.n or 0) >= FEW else None
         line = f"{score.key.key} {format_value(score.value, unit, score.n)}"
         line += "" if score.value is None else "%" if unit == RATE else f" {unit}"
@@ -157,8 +155,8 @@ class Evaluation(Mapping[str, Score]):
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
         record, stopped = self.result.record, self.result.stopped
-        early = [say(stopped, python=True)] if stopped and not record.dead_judge else []
-        return [*early, *say_invalid(record, python=True)]
+        early = [say(stopped)] if stopped and not record.dead_judge else []
+        return [*early, *say_invalid(record)]
 
     @property
     def valid(self) -> bool:
@@ -168,7 +166,7 @@ class Evaluation(Mapping[str, Score]):
     @property
     def notes(self) -> list[str]:
         """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
-        return pick_notes(translate_table(self._tables()[0], self.labels, python=True).notes, Level.WARNING)
+        return pick_notes(translate_table(self._tables()[0], self.labels).notes, Level.WARNING)
 
     @entrance
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
@@ -223,7 +221,7 @@ class Evaluation(Mapping[str, Score]):
             wanted = ItemFilter(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
             return
-        print_tables(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
+        print_tables(self._tables(verbose), verbose=verbose, language=self.labels)
         write(f"\n{self.folder / PAGE}")
 
     @entrance
@@ -344,7 +342,7 @@ def find_name(name: str, known: Mapping[str, ScoreKey]) -> str:
 
 def display(limit: int, verbose: bool, labels: str) -> DisplayOptions:
     """Say how single questions are shown."""
-    return DisplayOptions(limit, None if verbose else GLANCE, verbose, labels, python=True)
+    return DisplayOptions(limit, None if verbose else GLANCE, verbose, labels)
 
 
 # Tables.
@@ -371,10 +369,10 @@ def type_reasons(frame: Any, *columns: str) -> Any:
 
 def to_text(tables: Sequence[Table], language: str) -> str:
     """Draw tables as a terminal has them."""
-    return clean("".join(draw_text(translate_table(table, language, python=True)) for table in tables).strip("\n"))
+    return clean("".join(draw_text(translate_table(table, language)) for table in tables).strip("\n"))
 
 
 def to_html(tables: Sequence[Table], language: str, page: str = "") -> str:
     """Draw tables as the page does, for a notebook, with a link to the page."""
-    shown = [translate_table(table, language, python=True) for table in tables]
+    shown = [translate_table(table, language) for table in tables]
     return clean(make_environment().get_template("notebook.html").render(tables=shown, page=page))

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from .http import Fault, Refused, Server, explain_dead, read_refusal
-from .reply import Calls, Failure, Messages, Outcome, Row
+from .reply import Calls, Failure, Messages, Outcome, Reply
 
 if TYPE_CHECKING:
     from .client import ChatClient
@@ -51,7 +52,6 @@ class Pace:
         self._open()
 
     def answered(self, replies: int, seconds: float) -> None:
-        """Take note of a reply: how many came from when it was asked for, it among them, and how long that took."""
         bears = int(replies * _IN_TIME * self._server.timeout / max(seconds, 1e-3)) + (not self._narrowed)
         self._server.bears = max(self._server.bears, min(bears, 2 * self._server.bears, self._most))
         self._open()
@@ -74,9 +74,8 @@ class Batch:
     """
 
     def __init__(self, client: ChatClient, server: Server, outcomes: dict[bytes, Outcome]) -> None:
-        """Take whose calls they are; its running totals are updated in place."""
         self._client, self._server, self._outcomes, self._spent = client, server, outcomes, client.spent
-        self._model, self._rate, self._budget = client.model, client.rate(client.model), client.budget
+        self._model, self._rate, self._budget = client.model, client.rate(client.model), client.policy.budget
         self._refused: Refused = client.spent["refused"]
         self._proven = bool(outcomes) or client.spent["cached"] > 0
         self._lost: list[Fault] = []  # of calls that failed before anything was answered
@@ -84,7 +83,6 @@ class Batch:
         self._commit: asyncio.Future[None] | None = None
 
     async def run(self, calls: Calls) -> None:
-        """Make calls, by their keys."""
         self._loop, self._line = asyncio.get_running_loop(), asyncio.Lock()
         self._pace = Pace(self._server, self._client.policy.concurrency)
         if self._server.answers:
@@ -110,7 +108,7 @@ class Batch:
         failed, stalled, seen, noted = 0, 0, self._server.answers, False
         while True:
             async with self._pace:
-                result = await self._ask_plainly(messages, sample)
+                result = await self._ask_without_refused(messages, sample)
             if not isinstance(result, Fault):
                 self._spent["calls"] += 1
                 return result
@@ -142,30 +140,26 @@ class Batch:
             if len(self._lost) >= self._working or stalled > 1:
                 raise explain_dead(self._lost, self._server.keys, self._server.transport.remedy)
 
-    async def _ask_plainly(self, messages: Messages, sample: int) -> Row | Fault:
-        """Ask once, and again only without fields that the server refuses."""
+    async def _ask_without_refused(self, messages: Messages, sample: int) -> Reply | Fault:
         unsent = self._server.transport.unsent
         body = {name: value for name, value in self._client.parameters.items() if name not in unsent}
         if sample and isinstance(body.get("seed"), int):
             body["seed"] += sample  # with one seed for all, the samples of a question would be the same text
-        own: Refused = {}  # of this call alone, until one without it has been answered
+        refused_here: Refused = {}  # of this call alone, until one without it has been answered
         while True:
-            known = {**self._refused, **own}
-            sent = {known.get(name) or name: value for name, value in body.items() if known.get(name, name)}
+            refused = {**self._refused, **refused_here}
+            sent = {refused.get(name) or name: value for name, value in body.items() if refused.get(name, name)}
             result = await self._ask(messages, sent)
             if not isinstance(result, Fault):
-                if known:
-                    result["refused"] = known
-                    self._refused.update(known)
+                self._refused.update(refused)
+                return replace(result, refused=refused or None)
+            newly_refused = result.refusal and read_refusal(result, body, refused, self._budget is not None)
+            if not newly_refused:
                 return result
-            more = result.refusal and read_refusal(result, body, known, self._budget is not None)
-            if not more:
-                return result
-            own = known | more
+            refused_here = refused | newly_refused
             self._spent["retries"] += 1
 
-    async def _ask(self, messages: Messages, body: dict[str, Any]) -> Row | Fault:
-        """Send a request when server and budget allow it, and take note of what it came to."""
+    async def _ask(self, messages: Messages, body: dict[str, Any]) -> Reply | Fault:
         while (pause := self._server.pause_until - time.monotonic()) > 0:
             await asyncio.sleep(pause + backoff(0) * 0.1)
         worst = Decimal(0)
@@ -176,8 +170,8 @@ class Batch:
                     await asyncio.sleep(_LOOK)
         seen, began, cost = self._server.answers, time.monotonic(), worst
         try:
-            row = await self._server.ask(messages, self._model, body)
-            cost = self._count(row, worst)
+            reply = await self._server.ask(messages, self._model, body)
+            cost = self._count(reply.usage, worst)
         except Fault as fault:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
@@ -191,16 +185,14 @@ class Batch:
                 self._budget.settle(worst, cost)
         self._server.answers += 1
         self._server.answered_at = time.monotonic()
-        self._pace.answered(self._server.answers - seen, row["latency"])
-        return row
+        self._pace.answered(self._server.answers - seen, reply.latency)
+        return reply
 
-    def _count(self, row: Row, worst: Decimal) -> Decimal:
-        """Add a reply's tokens and cost to what is spent; return the cost, the worst where it is not known."""
-        usage = row["usage"]
+    def _count(self, usage: Mapping[str, int] | None, worst: Decimal) -> Decimal:
         if usage is None:
             return worst
-        for name in ("prompt_tokens", "completion_tokens"):
-            self._spent[name] += usage[name]
+        for name, tokens in usage.items():
+            self._spent[name] += tokens
         if self._rate is None:
             return worst
         cost = self._rate.cost(**usage)
@@ -219,11 +211,11 @@ class Batch:
         commit, kept, self._commit, self._kept = self._commit, self._kept, None, {}
         if commit is None:
             return
-        rows = [(key, outcome) for key, outcome in kept.items() if not isinstance(outcome, Failure)]
+        replies = [(key, outcome) for key, outcome in kept.items() if isinstance(outcome, Reply)]
         with suppress(asyncio.InvalidStateError):  # of workers that were told to stop
             try:
                 ledger = self._client.ledger
-                first = ledger.put_many(rows) if ledger is not None and rows else {}
+                first = ledger.put_many(replies) if ledger is not None and replies else {}
                 self._outcomes.update({**kept, **first})
                 commit.set_result(None)
             except Exception as error:
@@ -231,7 +223,7 @@ class Batch:
 
 
 def backoff(attempt: int) -> float:
-    """Return seconds to wait after failed attempt n (from 0): 0.5 s doubled each time up to 20, less up to half."""
+    """Return seconds to wait after a failed attempt, which counts from 0."""
     return min(0.5 * 2.0**attempt, 20.0) * random.uniform(0.5, 1.0)
 
 
@@ -244,20 +236,14 @@ def run_beside(work: Coroutine[Any, Any, Any], report: Callable[[], None] = lamb
 
     An interrupt, or an error of `report`, ends it; what has come by then is kept.
     """
-    started: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
-
-    async def start() -> Any:
-        started.append((asyncio.get_running_loop(), asyncio.current_task()))
-        return await work
-
-    with ThreadPoolExecutor(1, "quadrag-chat") as pool:
-        running = pool.submit(asyncio.run, start())
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work)
+    with closing(loop), ThreadPoolExecutor(1, "quadrag-chat") as pool:
+        running = pool.submit(loop.run_until_complete, task)
         try:
             while not wait([running], _PROGRESS_EVERY).done:
                 report()
         except BaseException:
-            for loop, task in started:
-                if task is not None:
-                    loop.call_soon_threadsafe(task.cancel)
+            loop.call_soon_threadsafe(task.cancel)
             raise
         return running.result()

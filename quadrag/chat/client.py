@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import Any, Self
 
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import say
 
-from .http import DeadServer, Fault, Transport
+from .calls import Batch, run_beside
+from .http import DeadServer, Fault, Server, Transport
 from .keys import find_keys, parse_spec, without_user
-from .ledger import Ledger, call_keys
-from .policy import Budget, BudgetReached, CallPolicy, Prices, Rate, longest_reply
-from .reply import Calls, Failure, Messages, Outcome, Reply, Row, as_verdict, read_row
-
-if TYPE_CHECKING:
-    from .http import Server
+from .ledger import Ledger, call_key
+from .policy import BudgetReached, CallPolicy, Rate, longest_reply
+from .reply import Calls, Failure, Messages, Outcome, Reply, as_verdict, refuse_cut
 
 
 class Completer(ABC):
@@ -46,12 +45,11 @@ class Completer(ABC):
         parameters: Mapping[str, Any],
         known_as: str | None = None,
     ) -> None:
-        """Take the model's name, None where it is to be found, what it is asked with, and what the ledger calls it."""
         self._model, self.ledger, self._replay, self._known_as = model, ledger, replay, known_as
         self.parameters = {name: value for name, value in parameters.items() if value is not None}
         self.spent: dict[str, Any] = {}
         self._earlier: dict[bytes, float] = {}  # of kept replies from before the command their Unix time
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     @property
     def model(self) -> str:
@@ -60,7 +58,6 @@ class Completer(ABC):
 
     @property
     def known_as(self) -> str:
-        """The name in the ledger."""
         return self._known_as or self.model
 
     def compose(self, messages: Messages) -> Messages:
@@ -69,13 +66,17 @@ class Completer(ABC):
 
     def look_up(
         self, batch: Sequence[Messages], samples: Sequence[int] | None = None
-    ) -> tuple[list[Messages], list[bytes], dict[bytes, Row]]:
-        """Return chats as they are sent, the keys of their calls, and what the ledger has of these."""
-        chats = [self.compose(messages) for messages in batch]
-        keys = call_keys(self.known_as, chats, self.parameters, samples, self.service or "")
-        return chats, keys, {} if self.ledger is None else self.ledger.get_many(keys)
+    ) -> tuple[list[bytes], Calls, dict[bytes, Reply]]:
+        """Return the key of each chat, the calls as they are sent, and what the ledger has of these."""
+        samples = [0] * len(batch) if samples is None else samples
+        sent = [*zip(map(self.compose, batch), samples, strict=True)]
+        try:
+            keys = [call_key(self.known_as, chat, self.parameters, n, self.service or "") for chat, n in sent]
+        except (TypeError, ValueError) as error:
+            raise QuadragError(f"messages or parameters are no JSON: {error}") from None
+        return keys, dict(zip(keys, sent, strict=True)), {} if self.ledger is None else self.ledger.get_many(keys)
 
-    def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
+    def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Outcome]:
         """Ask for a batch of replies, and return as many replies or failures in order.
 
         Args:
@@ -89,25 +90,23 @@ class Completer(ABC):
         """
         if not batch:
             return []
-        samples = [0] * len(batch) if samples is None else samples
-        with self._turn:
-            chats, keys, kept = self.look_up(batch, samples)
-            every = dict(zip(keys, zip(chats, samples, strict=True), strict=True))
-            missing = {key: call for key, call in every.items() if key not in kept}
-            self._count_kept(kept, missing)
-            outcomes: dict[bytes, Outcome] = {**kept}
-            why, stop = "the ledger has no reply to replay", None
+        with self._lock:
+            keys, calls, cached = self.look_up(batch, samples)
+            missing = calls.keys() - cached.keys()
+            self._count_cached(cached, missing)
+            outcomes: dict[bytes, Outcome] = {**cached}
+            reason, stop = "the ledger has no reply to replay", None
             if missing and not self._replay:
                 try:
-                    self._ask(every, outcomes)
+                    self._ask(calls, outcomes)
                 except BudgetReached as reached:
-                    stop, why = reached, str(reached)
-            elif missing and not kept:
+                    stop, reason = reached, str(reached)
+            elif missing and not cached:
                 place = f" at {self.service}" if self.service else ""
                 lacking = f"the {len(missing)} replies of {self.known_as!r}{place}"
                 raise QuadragError(f"the ledger lacks {lacking}; run without replay, or with the name that the run had")
-            undone = Failure("api_error", f"not asked: {why}", asked=False)
-            results = [read_row(outcomes.get(key, undone)) for key in keys]
+            not_asked = Failure("api_error", f"not asked: {reason}", asked=False)
+            results = [refuse_cut(outcomes.get(key, not_asked)) for key in keys]
             if stop is not None:
                 raise BudgetReached(stop.params, results) from None
             return results
@@ -120,15 +119,15 @@ class Completer(ABC):
             stop.results = [as_verdict(result) for result in stop.results]
             raise
 
-    def _count_kept(self, kept: Mapping[bytes, Row], missing: Mapping[bytes, Any]) -> None:
+    def _count_cached(self, cached: Mapping[bytes, Reply], missing: Iterable[bytes]) -> None:
         """Count the replies from before the command; what is asked for after all is none."""
         for key in missing:
             self._earlier.pop(key, None)
-        for key, row in kept.items():
-            if self.ledger is not None and (made := row.get("created", 0.0)) < self.ledger.began:
-                self._earlier[key] = made
-            if "refused" in row:
-                self.spent["refused"].update(row["refused"])
+        for key, reply in cached.items():
+            if self.ledger is not None and reply.created < self.ledger.began:
+                self._earlier[key] = reply.created
+            if reply.refused:
+                self.spent["refused"].update(reply.refused)
         self.spent |= {"cached": len(self._earlier), "oldest": min(self._earlier.values(), default=None)}
 
     @abstractmethod
@@ -145,14 +144,7 @@ class Completer(ABC):
         self.close()
 
 
-__all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
-
-_COUNTERS = ("calls", "cached", "retries", "prompt_tokens", "completion_tokens")
-
-
 class ChatClient(Completer):
-    """A chat model; see the module."""
-
     def __init__(
         self,
         spec: str,
@@ -171,7 +163,7 @@ class ChatClient(Completer):
             policy: how it is called.
             name: what the ledger calls the model, wherever it is served; by its own name and its server when None.
             parameters: further fields of the request; None values are dropped. A sample number is added to the seed.
-            on_progress: called now and then with the number of distinct calls done and of all in the batch.
+            on_progress: as `Completer` has it.
             transport: what is sent and how replies are read; chat completions when None.
             options: fields of `CallPolicy`, where they are to be other than in `policy`.
         """
@@ -183,35 +175,33 @@ class ChatClient(Completer):
             raise QuadragError("a budget needs max_tokens (--max-tokens): without it a call's cost has no bound")
         self.on_progress = on_progress
         self.transport = transport or Transport()
-        url, prices, budget = self.spec.url, policy.prices, policy.budget
-        place = find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
-        self.service = name or place
-        self.spent |= {**dict.fromkeys(_COUNTERS, 0), "cost": None}
-        if prices is not None:
-            self.spent |= {"cost": 0.0, "currency": prices.currency}
-            budget = Budget(budget, prices.currency) if isinstance(budget, int | float) else budget
-        self.spent["oldest"] = None  # Unix time of the oldest reply from before the command
-        self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
-        self.budget = budget if isinstance(budget, Budget) else None
+        url = self.spec.url
+        self.service = name or (find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown)
+        # `oldest` is the Unix time of the oldest reply from before the command, `refused` are fields that replies, kept
+        # ones too, were asked for without, or by another name.
+        counters = dict.fromkeys(("calls", "cached", "retries", "prompt_tokens", "completion_tokens"), 0)
+        self.spent |= {**counters, "cost": None, "oldest": None, "refused": {}}
+        if policy.prices is not None:
+            self.spent |= {"cost": 0.0, "currency": policy.prices.currency}
         self._reported: set[str] = set()  # those of the refused that the user was told of
-        self._server: Server | None = None
         if self._model is not None:
             self.rate(self._model)
 
+    @cached_property
+    def _server(self) -> Server:
+        return Server(self.spec, self.policy, self.transport)
+
     @property
     def model(self) -> str:
-        """The name as requested, which stands in signatures: that of the spec, else of the server's only model."""
         if self._model is None:
             if self.policy.replay:
                 raise QuadragError(f"a replay cannot ask {self.spec.shown} for its model; append #MODEL to the address")
-            from .calls import run_beside
-
             try:
-                listed = run_beside(self._find_server().list_models())
+                listed = run_beside(self._server.list_models())
             except Fault as fault:
-                way = "start the server, or append #MODEL to its address"
-                advice = f"the models cannot be listed: {fault.detail}; {way}"
-                raise (QuadragError if fault.connected else DeadServer)(advice) from None
+                kind = QuadragError if fault.connected else DeadServer
+                remedy = "start the server, or append #MODEL to its address"
+                raise kind(f"the models cannot be listed: {fault.detail}; {remedy}") from None
             if len(listed) != 1:
                 names = one_line(", ".join(listed) or "none", 300)
                 raise QuadragError(
@@ -222,11 +212,9 @@ class ChatClient(Completer):
         return self._model
 
     def rate(self, model: str) -> Rate | None:
-        """Return a model's prices, None where there are none at all; that others alone have some is a QuadragError."""
         return None if self.policy.prices is None else self.policy.prices.rate(model)
 
     def compose(self, messages: Messages) -> Messages:
-        """Return a call's messages as they are sent; see `Transport.compose`."""
         return self.transport.compose(messages)
 
     def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
@@ -244,14 +232,5 @@ class ChatClient(Completer):
                 done = len(outcomes)
                 self.on_progress(done, len(calls))
 
-        from .calls import Batch, run_beside
-
-        run_beside(Batch(self, self._find_server(), outcomes).run(missing), report)
+        run_beside(Batch(self, self._server, outcomes).run(missing), report)
         report()
-
-    def _find_server(self) -> Server:
-        if self._server is None:
-            from .http import Server
-
-            self._server = Server(self.spec, self.policy, self.transport)
-        return self._server

@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from .client import Completer
 from .policy import Rate, longest_reply
-from .reply import Calls, Failure, Messages, Outcome, Reply, read_row
+from .reply import Calls, Messages, Outcome, Reply, refuse_cut
 
 RULE = "4.4 characters a token, 1 of Chinese, within 2% on English prompts together and 20% on Chinese"
 _LATIN = 4.4  # characters a token; of Chinese, Japanese and Korean each is one
@@ -37,7 +37,6 @@ class Stage:
     keys: set[bytes] = field(default_factory=set, repr=False)
 
     def cost(self, reply_tokens: int | None) -> Decimal | None:
-        """Return the price with so many tokens of replies; None where either is not known."""
         if self.rate is None or reply_tokens is None:
             return None
         return self.rate.cost(self.prompt_tokens, reply_tokens)
@@ -45,8 +44,6 @@ class Stage:
 
 @dataclass(slots=True)
 class Estimate:
-    """What a command would ask, in stages."""
-
     notes: list[str] = field(default_factory=list)  # what else the numbers rest on
     stages: list[Stage] = field(default_factory=list)  # those in which anything is asked
 
@@ -62,21 +59,19 @@ class StandIn(Completer):
         expect: Callable[[Sequence[Messages]], Sequence[str]],
         rate: Rate | None = None,
     ) -> None:
-        """Take where calls are noted, whose they are, in which stage, and what it is expected to say to chats."""
         super().__init__(asked.model, asked.ledger, True, asked.parameters)
         self.estimate, self.asked, self.stage, self.expect, self.rate = estimate, asked, stage, expect, rate
         self.service = asked.service
 
-    def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
-        """Note the calls; return kept replies, and in place of others what is expected; see `Completer.complete`."""
-        chats, keys, kept = self.asked.look_up(batch, samples)
+    def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Outcome]:
+        keys, calls, kept = self.asked.look_up(batch, samples)
         stage = next((s for s in self.estimate.stages if (s.name, s.model) == (self.stage, self.model)), None)
         if stage is None:
             self.estimate.stages.append(stage := Stage(self.stage, self.model, self.rate))
-        replies: list[Reply | Failure] = []
+        replies: list[Outcome] = []
         most = longest_reply(self.parameters)
-        for key, chat, text in zip(keys, chats, self.expect(batch), strict=True):
-            replies.append(read_row(kept[key]) if key in kept else Reply(text, "stop"))
+        for key, text in zip(keys, self.expect(batch), strict=True):
+            replies.append(refuse_cut(kept.get(key, Reply(text, "stop"))))
             if key in stage.keys:
                 continue
             stage.keys.add(key)
@@ -84,7 +79,7 @@ class StandIn(Completer):
             if key not in kept:
                 length = reckon(text)
                 stage.calls += 1
-                stage.prompt_tokens += _size(chat)
+                stage.prompt_tokens += _size(calls[key][0])
                 stage.reply_tokens += length if most is None else min(length, most)
                 stage.most_tokens = None if most is None or stage.most_tokens is None else stage.most_tokens + most
         return replies
@@ -94,7 +89,6 @@ class StandIn(Completer):
 
 
 def reckon(text: str) -> int:
-    """Return about how many tokens a text has, by its characters."""
     wide = len(_WIDE.findall(text))
     return round(wide + (len(text) - wide) / _LATIN)
 

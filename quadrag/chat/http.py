@@ -7,6 +7,7 @@ unpacked; no charset that a server names is ever used. It does not retry, count 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -23,8 +24,13 @@ from quadrag.errors import NO_DESCRIPTORS, QuadragError, Unreadable
 
 from .keys import KEY_VARIABLES, Keys, Spec, find_keys, page_url, shown_url, without_user
 from .policy import CallPolicy
-from .reply import Messages, NoText, Row, read_completion
+from .reply import Messages, NoText, Reply, read_completion, read_row
 
+T = TypeVar("T")
+
+ROUTER = "https://router.huggingface.co/v1"  # of Inference Providers
+_CONNECT_SECONDS = _LISTING_SECONDS = 10.0
+_CALLS = 8  # at once in a session of the HTTP library, which goes through all of its connections for each
 _READ = 4000  # characters of an error's body that are looked at
 # How servers say that a request does not fit into the model's context.
 _TOO_LONG = re.compile(
@@ -43,8 +49,6 @@ _BOUNDS = re.compile(
 
 @dataclass(eq=False)
 class Fault(Exception):
-    """One attempt that failed."""
-
     detail: str  # what happened, as one line without keys
     _: KW_ONLY
     status: int | None = None
@@ -92,7 +96,6 @@ def read_fault(error: Exception, where: str, timeout: float, keys: Keys, form: s
 
 
 def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
-    """Describe a reply whose status is that of an error, or of no reply at all."""
     status = response.status_code
     text = said = body.decode("utf-8", "replace")
     with suppress(ValueError, RecursionError):
@@ -128,7 +131,6 @@ def explain_dead(faults: Sequence[Fault], keys: Keys, remedy: str) -> QuadragErr
 
 
 def read_retry_after(value: str | None) -> float | None:
-    """Return the seconds that a Retry-After header says, also as an HTTP date; None where it cannot be read."""
     for read in (float, lambda text: parsedate_to_datetime(text).timestamp() - time.time()):
         with suppress(ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or beyond all calendars
             return max(0.0, read(value or ""))
@@ -156,14 +158,6 @@ def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounde
     return {name: other}
 
 
-T = TypeVar("T")
-
-CONNECT_SECONDS = 10.0
-ROUTER = "https://router.huggingface.co/v1"  # of Inference Providers
-_LISTING = 10.0  # seconds
-_CALLS = 8  # at once in a session of the HTTP library, which goes through all of its connections for each
-
-
 class Transport:
     """Chat completions of OpenAI's form."""
 
@@ -178,17 +172,14 @@ class Transport:
         """Return a call's messages as they are sent, and as they stand in its key."""
         return messages
 
-    async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
-        """Make one attempt, by `Server.send`, and return the ledger's row; what is raised `read_fault` explains."""
+    async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Reply:
+        """Make one attempt, by `Server.send`; what is raised `read_fault` explains."""
         sent = {**body, "model": model, "messages": messages, "stream": False}
         return read_completion(json.loads(await server.send(page_url(server.address, "chat/completions"), sent)))
 
 
 class Server:
-    """A base URL, or Inference Providers, with its key, what it is allowed, and the connections to it."""
-
     def __init__(self, spec: Spec, policy: CallPolicy, transport: Transport) -> None:
-        """Describe the server; nothing is opened before the first call."""
         self.transport, self.keys = transport, find_keys(spec, transport.key_variables)
         self.timeout, self._most = policy.timeout or transport.timeout, policy.max_reply_bytes
         self.shown = spec.shown
@@ -200,17 +191,16 @@ class Server:
         # how many at once it bears.
         self.answers, self.answered_at, self.pause_until, self.bears = 0, float("-inf"), 0.0, 1
 
-    async def ask(self, messages: Messages, model: str, body: dict[str, Any]) -> Row:
-        """Make one attempt: a ledger row with ``latency`` (seconds) and ``created`` (Unix time), or raise a Fault."""
+    async def ask(self, messages: Messages, model: str, body: dict[str, Any]) -> Reply:
+        """Make one attempt, whose reply has its time and holds no key, or raise a Fault."""
         started = time.perf_counter()
-        row = self.keys.hide_in(await self._try(self.timeout, self.transport.attempt(self, messages, model, body)))
-        row["latency"], row["created"] = round(time.perf_counter() - started, 6), round(time.time(), 3)
-        return row
+        reply = await self._try(self.timeout, self.transport.attempt(self, messages, model, body))
+        times = {"latency": round(time.perf_counter() - started, 6), "created": round(time.time(), 3)}
+        return read_row({**self.keys.hide_in(reply.row()), **times})
 
     async def list_models(self) -> list[str]:
-        """Return the ids that the server lists, else raise a Fault."""
         try:
-            content = await self._try(min(self.timeout, _LISTING), self.send(page_url(self.address, "models")))
+            content = await self._try(min(self.timeout, _LISTING_SECONDS), self.send(page_url(self.address, "models")))
             names = [entry["id"] for entry in json.loads(content)["data"]]
         except (ValueError, TypeError, KeyError, RecursionError):
             detail = self.keys.line(f"{self.shown} answered with no list of models")
@@ -220,35 +210,31 @@ class Server:
         return [name for name in names if self.keys.line(name) == name]  # else it holds a key, or is no line
 
     async def send(self, address: str, body: Any = None) -> bytes:
-        """Post JSON with the server's key, or get a page; return the body of a good reply, of so many bytes at most."""
         headers = {**self.keys.headers, "content-type": "application/json"}
         session = self._sessions[self._sent % self._width]
         self._sent += 1
-        content = None if body is None else json.dumps(body).encode()
-        request = session.build_request("POST" if content else "GET", address, content=content, headers=headers)
+        posted = None if body is None else json.dumps(body).encode()
+        request = session.build_request("POST" if posted else "GET", address, content=posted, headers=headers)
         response = await session.send(request, stream=True)
         try:
-            came, whole = await self._read(response)
+            content, complete = await self._read(response)
         finally:
             await response.aclose()
         if not response.is_success:
-            raise read_status(response, came, self.shown, self.keys)
-        if not whole:
+            raise read_status(response, content, self.shown, self.keys)
+        if not complete:
             detail = f"the reply has more than {self._most} bytes; a larger max_reply_bytes reads more"
             raise Fault(f"{self.shown}: {detail}", status=response.status_code, retry=False, billed=True)
-        return came
+        return content
 
     async def close(self) -> None:
-        """Close every connection."""
         sessions, self._sessions = self._sessions, []
         for session in sessions:
             await session.aclose()
 
     async def _try(self, seconds: float, call: Awaitable[T]) -> T:
-        """Wait for a call no longer than some seconds; whatever goes wrong is a Fault."""
-        import asyncio
-
-        self._sessions = self._sessions or _open_sessions(self._width, min(self.timeout, CONNECT_SECONDS))
+        """Wait so many seconds at most; whatever goes wrong is a Fault."""
+        self._sessions = self._sessions or _open_sessions(self._width, min(self.timeout, _CONNECT_SECONDS))
         try:
             async with asyncio.timeout(seconds):
                 return await call
@@ -256,7 +242,6 @@ class Server:
             raise read_fault(error, self.shown, seconds, self.keys, self.transport.form) from None
 
     async def _read(self, response: Any) -> tuple[bytes, bool]:
-        """Read a body; returns what there is of it up to the limit, and whether that is all."""
         packed = "gzip" in response.headers.get("content-encoding", "").lower()
         unpacker = zlib.decompressobj(31) if packed else None
         parts, size, arrived = [], 0, 0
@@ -269,13 +254,12 @@ class Server:
         return b"".join(parts), True
 
 
-def _open_sessions(number: int, connect: float) -> list[Any]:
-    """Open sessions of the HTTP library, which bound the time to connect alone."""
+def _open_sessions(number: int, connect_seconds: float) -> list[Any]:
     import httpx2
 
     for name in ("httpx2", "httpcore2"):  # which log whole addresses, and what a server says in the head of its reply
         logging.getLogger(name).setLevel(logging.CRITICAL)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
     options: dict[str, Any] = {"verify": httpx2.create_ssl_context(), "headers": {"accept-encoding": "gzip"}}
-    timeout = httpx2.Timeout(None, connect=connect)
+    timeout = httpx2.Timeout(None, connect=connect_seconds)
     return [httpx2.AsyncClient(limits=limits, timeout=timeout, **options) for _ in range(number)]

@@ -1,4 +1,4 @@
-"""Keys and passwords: which are sent, and that none is shown.
+"""Addresses, keys and passwords: where a model is, which secrets are sent there, and that none is shown.
 
 A secret is taken out of all that comes from a server before it is kept, and out of messages and logs. One that is short
 stays in a reply's own text, where it may stand by chance: its score would be another without it.
@@ -19,6 +19,15 @@ PROVIDERS = "Inference Providers"
 _VERSION = re.compile(r"/v\d\w*(/|$)")
 _USER = re.compile(r"(\w+://)[^/\s]*@")
 _QUERY = re.compile(r"\?[^#\s]*")
+KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
+HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"  # names the header for a key that is not sent as a bearer, as `api-key`
+_DETAIL_LENGTH = 300
+# Servers without keys are often given "EMPTY" or "none"; what is shorter may stand in any reply.
+_LONG = 12
+# Of a URL: hiding anything shorter would make messages unreadable, and tell by its gaps what it was.
+_SHORTEST_PART, _LONG_PART = 4, 20
+_TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.IGNORECASE)
+_known: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +39,10 @@ class Spec:
 
     @property
     def shown(self) -> str:
-        """The place as messages may name it."""
         return shown_url(self.url) if self.url else PROVIDERS
 
 
 def parse_spec(text: str) -> Spec:
-    """Read a chat model's spec; its ``model`` is None where the text names none."""
     if text.startswith("provider:") and (name := text.removeprefix("provider:").strip()):
         return Spec(None, name)
     base, _, model = text.partition("#")
@@ -64,30 +71,16 @@ def page_url(base: str, page: str) -> str:
 
 
 def without_user(url: str) -> str:
-    """Return a URL as it is asked, without user name and password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def hide_user(text: str) -> str:
-    """Return a text without the user names and passwords of addresses in it."""
     return _USER.sub(r"\1", text)
 
 
 def shown_url(url: str) -> str:
-    """Return an address as it may be shown, without user name, password and query."""
     return _QUERY.sub("", hide_user(url))
-
-
-KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
-HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"  # names the header for a key that is not sent as a bearer, as `api-key`
-_DETAIL_LENGTH = 300
-# Servers without keys are often given "EMPTY" or "none"; what is shorter may stand in any reply.
-_LONG = 12
-# Of a URL: hiding anything shorter would make messages unreadable, and tell by its gaps what it was.
-_SHORTEST_PART, _LONG_PART = 4, 20
-_TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.IGNORECASE)
-_known: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +92,17 @@ class Keys:
     shown: str = "no key"
 
     def hide(self, text: str) -> str:
-        """Return the text with every secret in it replaced by ``***``."""
         # The longest first: a key that begins with another one must not leave its end behind.
         for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
 
     def hide_in(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return what JSON can hold with every long secret in its texts replaced."""
+        # One that is short may stand there by chance.
         long = [json.dumps(secret, ensure_ascii=False)[1:-1] for secret in self.secrets if len(secret) >= _LONG]
-        if not long:
-            return row
-        text = json.dumps(row, ensure_ascii=False)
-        hidden = Keys(long).hide(text)
-        return row if hidden == text else dict(json.loads(hidden))
+        return dict(json.loads(Keys(long).hide(json.dumps(row, ensure_ascii=False)))) if long else row
 
-    def line(self, text: object, longest: int | None = _DETAIL_LENGTH) -> str:
+    def line(self, text: object, longest: int = _DETAIL_LENGTH) -> str:
         """Return a text as one line for a message: secrets hidden, blanks joined, so many characters at most."""
         # Hidden before it is cut, which might leave half a secret, and where escapes stood within one.
         return one_line(self.hide(one_line(self.hide(str(text)))), longest)
@@ -157,7 +145,6 @@ def known_keys() -> Keys:
 
 
 def _basic_credentials(url: str) -> str | None:
-    """Return the user name and password of a URL as Basic authentication has them, base64; None without any."""
     userinfo = urlsplit(url).netloc.rpartition("@")[0]
     user, _, password = userinfo.partition(":")
     return base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode() if userinfo else None

@@ -22,11 +22,8 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
 
-from .reply import CUT, EMPTY
+from .reply import CUT, EMPTY, Reply, read_row
 
-Value = dict[str, Any]
-
-_CHUNK = 900  # SQLite builds before 3.32 take at most 999 parameters in one statement
 _APPLICATION = 0x51524105  # "QRA" and the version of the table
 _BUSY_SECONDS = 60.0
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
@@ -42,21 +39,6 @@ def call_key(
 ) -> bytes:
     """Return a call's key: the sha256 (32 bytes) of the canonical JSON of all that it is sent with."""
     return hashlib.sha256(canonical([service, model, messages, parameters, sample])).digest()
-
-
-def call_keys(
-    model: str,
-    chats: Sequence[Sequence[Mapping[str, Any]]],
-    parameters: Mapping[str, Any],
-    samples: Sequence[int] | None = None,
-    service: str = "",
-) -> list[bytes]:
-    """Return the key of every call of a batch; equal calls have one key."""
-    calls = [*zip(chats, [0] * len(chats) if samples is None else samples, strict=True)]
-    try:
-        return [call_key(model, chat, parameters, sample, service) for chat, sample in calls]
-    except (TypeError, ValueError) as error:
-        raise QuadragError(f"messages or parameters are no JSON: {error}") from None
 
 
 class Ledger:
@@ -76,7 +58,6 @@ class Ledger:
         since: float = 0.0,
         began: float | None = None,
     ) -> None:
-        """Open a ledger, the user's shared one when None, and make it where there is none."""
         self.path = cache_dir() / "ledger.sqlite" if path is None else Path(path)
         self.retry, self.since = frozenset(retry), since
         self.began = time.time() if began is None else began
@@ -87,7 +68,6 @@ class Ledger:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        """Work alone; what SQLite or the system refuses becomes one line."""
         try:
             with self._lock:
                 yield
@@ -95,27 +75,22 @@ class Ledger:
             remedy = "make room there, make it and its folder writable, or name another one with --ledger"
             raise QuadragError(f"the ledger {self.path} cannot be used ({error}); {remedy}; replies are kept") from None
 
-    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
-        """Return the stored values that count, by key."""
-        wanted = list(keys)
-        rows: list[tuple[bytes, str]] = []
+    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Reply]:
+        select = "SELECT value FROM replies WHERE key = ?"
         with self._guard():
-            for start in range(0, len(wanted), _CHUNK):
-                part = wanted[start : start + _CHUNK]
-                marks = ",".join("?" * len(part))
-                rows += self._db.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", part)
+            rows = {key: self._db.execute(select, (key,)).fetchone() for key in keys}
         try:
-            values = {key: _read_value(text) for key, text in rows}
-        except (KeyError, TypeError, ValueError, RecursionError):
+            replies = {key: read_row(json.loads(row[0])) for key, row in rows.items() if row is not None}
+        except (TypeError, ValueError, RecursionError):
             raise QuadragError(f"the ledger {self.path} holds a row that is no reply; move it away") from None
-        return {key: value for key, value in values.items() if self._counts(value)}
+        return {key: reply for key, reply in replies.items() if self._counts(reply)}
 
-    def put_many(self, rows: Iterable[tuple[bytes, Value]]) -> dict[bytes, Value]:
+    def put_many(self, replies: Iterable[tuple[bytes, Reply]]) -> dict[bytes, Reply]:
         """Store replies in one transaction; what is stored stays, unless such may not count.
 
         Returns what is stored where another process had stored any of them before, else nothing.
         """
-        texts = [(key, json.dumps(value)) for key, value in rows]
+        texts = [(key, json.dumps(reply.row())) for key, reply in replies]
         replace = bool(self.since or self.retry)
         with self._guard(), self._db:
             manner = "REPLACE" if replace else "IGNORE"
@@ -131,19 +106,15 @@ class Ledger:
         finally:
             self.since = since
 
-    def _counts(self, value: Value) -> bool:
-        if not (self.since or self.retry):
-            return True
-        made = value.get("created", 0.0)
-        kind = CUT if value["finish_reason"] == "length" else "" if value["text"].strip() else EMPTY
-        return made >= self.began or (made >= self.since and kind not in self.retry)
+    def _counts(self, reply: Reply) -> bool:
+        kind = CUT if reply.finish_reason == "length" else "" if reply.text.strip() else EMPTY
+        return reply.created >= self.began or (reply.created >= self.since and kind not in self.retry)
 
     def __len__(self) -> int:
         with self._guard():
             return int(self._db.execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._db.close()
 
@@ -179,13 +150,3 @@ def _open_file(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
-
-
-def _read_value(text: str) -> Value:
-    """Read a row's value: a reply with what is asked of one wherever it is read."""
-    value: Value = json.loads(text)
-    usage = value["usage"]
-    good = type(value["text"]) is str and "finish_reason" in value and type(value["latency"]) in (float, int)
-    if not good or not (usage is None or type(usage) is dict):
-        raise TypeError
-    return value

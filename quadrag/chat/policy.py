@@ -7,19 +7,19 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
-from quadrag.errors import QuadragError, read_yaml, unknown_name
-from quadrag.parts import Trust
+from pydantic import Field
 
-from .ledger import canonical
+from quadrag.errors import QuadragError, name_kind, read_yaml, unknown_name
+from quadrag.parts import Record, Trust, validate
 
-if TYPE_CHECKING:
-    from .ledger import Ledger
+from .ledger import Ledger, canonical
 
-
+MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
+_IN_FILES = ("concurrency", "timeout", "retries", "max_reply_bytes", "max_failed")  # numbers
 _MILLION = Decimal(1_000_000)
 # Chat templates add markers, and some a system prompt of their own (Llama 3.1 about 30 tokens, Qwen 2.5 about 20).
 _TEMPLATE_TOKENS = 64
@@ -34,7 +34,6 @@ class BudgetReached(QuadragError):
     """
 
     def __init__(self, params: Mapping[str, str], results: Sequence[Any] = ()) -> None:
-        """Take what the budget came to."""
         super().__init__(
             "the budget of {limit} {currency} is reached: {spent} is spent and the next call may cost {next}; "
             "run again to go on with a further budget, replies are kept".format_map(params)
@@ -42,16 +41,14 @@ class BudgetReached(QuadragError):
         self.params, self.results = params, list(results)
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """One model's prices, in currency units per token."""
+class Rate(Record, extra="ignore"):
+    """One model's prices, in currency units per million tokens."""
 
-    prompt: Decimal
-    completion: Decimal
+    input: Annotated[Decimal, Field(ge=0)]
+    output: Annotated[Decimal, Field(ge=0)]
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
-        """Return the price of a call with that many tokens."""
-        return self.prompt * prompt_tokens + self.completion * completion_tokens
+        return (self.input * prompt_tokens + self.output * completion_tokens) / _MILLION
 
     def bound(self, messages: Any, parameters: Mapping[str, Any]) -> Decimal:
         """Return the most that a call can cost: no tokenizer makes more tokens than there are bytes."""
@@ -65,32 +62,20 @@ def longest_reply(parameters: Mapping[str, Any]) -> int | None:
 
 
 class Prices:
-    """Prices of models, per million tokens, in one currency."""
-
     def __init__(self, table: Mapping[str, Any], source: str = "the price table") -> None:
         """Read ``{model: {input: 0.5, output: 1.5}, currency: "USD"}``, the prices of a million tokens."""
-        self._rates: dict[str, Rate] = {}
+        if not isinstance(table, Mapping):
+            raise QuadragError(f"{source} is {name_kind(table)}; expected {{model: {{input: 0.5, output: 1.5}}}}")
+        rates = {str(model): rate for model, rate in table.items() if model != "currency"}
+        self._rates = {model: validate(Rate, rate, f"{source}: {model}") for model, rate in rates.items()}
         self._source = source
-        entry: Any = table
-        try:
-            self.currency = str(table.get("currency", "USD"))
-            for model, entry in table.items():
-                if model != "currency":
-                    prices = [Decimal(str(entry[side])) for side in ("input", "output")]
-                    if not all(price.is_finite() and price >= 0 for price in prices):
-                        raise ValueError
-                    self._rates[str(model)] = Rate(*(price / _MILLION for price in prices))
-        except (AttributeError, TypeError, LookupError, ValueError, InvalidOperation):
-            form = "expected {model: {input: 0.5, output: 1.5}}, the prices of a million tokens"
-            raise QuadragError(f"{source} has {entry!r}; {form}") from None
+        self.currency = str(table.get("currency", "USD"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prices:
-        """Read a price file, YAML or JSON."""
         return cls(read_yaml(Path(path), "the prices of models"), f"the price file {path}")
 
     def rate(self, model: str) -> Rate:
-        """Return a model's prices; raise QuadragError, with the nearest names, where the table has no such model."""
         if model not in self._rates:
             raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self._source})")
         return self._rates[model]
@@ -100,7 +85,6 @@ class Budget:
     """A hard limit: what is spent and what calls in flight may yet cost never pass it together."""
 
     def __init__(self, limit: float, currency: str) -> None:
-        """Set the limit, in units of the currency; 0 lets only free calls pass."""
         self.limit = Decimal(str(limit))
         if not self.limit.is_finite() or self.limit < 0:
             raise QuadragError(f"the budget is {limit!r}; expected a number of {currency}, 0 or more")
@@ -121,59 +105,33 @@ class Budget:
         raise BudgetReached({"limit": str(self.limit), "currency": self.currency, "spent": spent, "next": more})
 
     def settle(self, worst: Decimal, cost: Decimal) -> None:
-        """Replace a reservation by what the call did cost."""
         with self._lock:
             self.reserved -= worst
             self.used += cost
 
 
-MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
-_IN_FILES = ("concurrency", "timeout", "retries", "max_reply_bytes", "max_failed")  # numbers
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPolicy:
-    """How models are called and what is kept: nothing of it decides what a run measures.
+    """How models are called and what is kept: nothing of it decides what a run measures."""
 
-    Attributes:
-        ledger: where replies are kept and looked up, open or by its file; when None the user's own, and of a client by
-            itself none.
-        concurrency: calls in flight.
-        timeout: seconds that one attempt may take; those of the interface when None, for chat completions 120, for a
-            RAG service 300.
-        retries: new attempts after one that failed in a way that may pass.
-        max_reply_bytes: the longest reply that is read, as it is when it is unpacked.
-        prices: what tokens cost.
-        budget: a hard limit on what all who share it may cost together, or a number for one client; it needs prices.
-        replay: answer from the ledger alone, with no network.
-        fresh: take no reply from before the command.
-        retry: kinds of replies, of `quadrag.chat.reply.RETRIED`, that are asked for again.
-        began: Unix time of the command's beginning.
-        trust: the models whose own code may run.
-        max_failed: the share of a metric's items above which its value is not shown.
-        profile: the one that values are shown by where a later command names none.
-        certificates: how far judges agree with people, as `quadrag certify-judge` wrote it.
-        command: as typed, less passwords.
-        estimate: where calls are noted in place of being made.
-    """
-
+    # where replies are kept, open or by its file; when None the user's own, and of a client by itself none.
     ledger: Ledger | str | Path | None = None
-    concurrency: int = 16
-    timeout: float | None = None
-    retries: int = 5
-    max_reply_bytes: int = 16_000_000
-    prices: Prices | None = None
-    budget: Budget | float | None = None
-    replay: bool = False
-    fresh: bool = False
-    retry: Sequence[str] = ()
-    began: float = field(default_factory=time.time)
-    trust: Trust = field(default_factory=Trust)
-    max_failed: float = MOST_FAILED
-    profile: str = "official"
-    certificates: Sequence[Mapping[str, Any]] = ()
-    command: Sequence[str] = ()
-    estimate: Any = None
+    concurrency: int = 16  # calls in flight
+    timeout: float | None = None  # seconds that one attempt may take; those of the interface when None
+    retries: int = 5  # new attempts after one that failed in a way that may pass
+    max_reply_bytes: int = 16_000_000  # the longest reply that is read, as it is when it is unpacked
+    prices: Prices | None = None  # what tokens cost
+    budget: Budget | None = None  # a hard limit on what all who share it may cost together; it needs prices
+    replay: bool = False  # answer from the ledger alone, with no network
+    fresh: bool = False  # take no reply from before the command
+    retry: Sequence[str] = ()  # kinds of replies, of `quadrag.chat.reply.RETRIED`, that are asked for again
+    began: float = field(default_factory=time.time)  # Unix time of the command's beginning
+    trust: Trust = field(default_factory=Trust)  # the models whose own code may run
+    max_failed: float = MOST_FAILED  # the share of a metric's items above which its value is not shown
+    profile: str = "official"  # the one that values are shown by where a later command names none
+    certificates: Sequence[Mapping[str, Any]] = ()  # how far judges agree with people, as `certify-judge` wrote it
+    command: Sequence[str] = ()  # as typed, less passwords
+    estimate: Any = None  # where calls are noted in place of being made
 
     def __post_init__(self) -> None:
         for name, least in (("concurrency", 1), ("retries", 0), ("timeout", 1e-9), ("max_reply_bytes", 1)):
@@ -183,21 +141,15 @@ class CallPolicy:
             raise QuadragError("a budget needs the prices of the models; name a price file with --prices")
 
     def open_ledger(self) -> Ledger:
-        """Return the ledger, opened where it is not, the user's own where none is named."""
-        from .ledger import Ledger
-
         if isinstance(self.ledger, Ledger):
             return self.ledger
         return Ledger(self.ledger, retry=self.retry, since=self.began if self.fresh else 0.0, began=self.began)
 
 
 def read_calls(said: Any) -> dict[str, Any]:
-    """Return what a spec file says under ``calls`` of how models are called; QuadragError for what it cannot."""
-    if not isinstance(said, Mapping):
-        raise QuadragError(f"calls is {said!r:.80}; expected a mapping of {', '.join(_IN_FILES)}")
-    for name, value in said.items():
+    if not isinstance(said, Mapping) or any(type(value) not in (int, float) for value in said.values()):
+        raise QuadragError(f"calls is {said!r:.80}; expected numbers for {', '.join(_IN_FILES)}")
+    for name in said:
         if name not in _IN_FILES:
             raise unknown_name("key of calls", str(name), _IN_FILES)
-        if type(value) not in (int, float):
-            raise QuadragError(f"calls: {name} is {value!r:.80}; expected a number")
     return dict(said)

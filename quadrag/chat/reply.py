@@ -5,8 +5,8 @@ its text or in a field of its own, is kept apart from the answer, so that no met
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from quadrag.errors import Unreadable, name_kind, plain
 from quadrag.metrics._shared.scoring import split_reasoning
@@ -16,7 +16,6 @@ from .keys import known_keys
 
 Messages = Sequence[Mapping[str, Any]]
 Calls = Mapping[bytes, tuple[Messages, int]]  # by their keys, each with the number of its sample
-Row = dict[str, Any]  # of the ledger
 # Kinds of replies, and calls without one, that the user may have asked for again.
 RETRIED = UNREADABLE, CUT, EMPTY, FAILED = "unreadable", "cut", "empty", "failed"
 REASONINGS = ("reasoning_content", "reasoning")  # under which servers, and files, have reasoning apart
@@ -30,7 +29,7 @@ class NoText(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model, or a system of the user's, replied."""
+    """What a model, or a system of the user's, replied; the ledger keeps the same."""
 
     text: str  # the answer, without reasoning
     finish_reason: str | None = None  # why the model stopped ("stop", "length"), as the server says
@@ -38,6 +37,21 @@ class Reply:
     reasoning: str | None = None
     latency: float = 0.0  # seconds from its sending to the whole reply, in which others may have been served too
     passages: tuple[Passage, ...] = ()  # that a system found itself, best first
+    created: float = 0.0  # Unix time of its arrival
+    refused: Mapping[str, str | None] | None = None  # fields that it was asked for without, or by another name
+
+    def row(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value or name not in ("passages", "refused")}
+
+
+def read_row(row: Any) -> Reply:
+    """Make again what `Reply.row` wrote; a TypeError or ValueError where that is something else."""
+    fields = {**row}
+    reply = Reply(**{**fields, "passages": tuple(Passage(*passage) for passage in fields.get("passages", ()))})
+    parts = ((reply.text, str), (reply.usage, dict | None), (reply.latency, float | int), (reply.created, float | int))
+    if not all(isinstance(part, kind) for part, kind in parts):
+        raise TypeError
+    return reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,44 +63,30 @@ class Failure:
     asked: bool = True  # False where the call was not made
 
 
-Outcome = Row | Failure
+Outcome = Reply | Failure
+ReadAnswer = tuple[str | None, str | None, str]  # a text, its reasoning, and a state that says why there is no text
 
 
-def as_verdict(result: Reply | Failure) -> str | Failure:
+def as_verdict(result: Outcome) -> str | Failure:
     """Return what a judge hands on: the text, or a failure, which a reply cut by length is too."""
     if isinstance(result, Reply) and result.finish_reason == "length":
         return Failure("truncated", "the reply was cut by length; raise max_tokens")
     return result if isinstance(result, Failure) else result.text
 
 
-def read_row(row: Outcome) -> Reply | Failure:
-    """Make of an outcome what callers get: a failure, too, where the reply was cut before the answer began."""
-    if isinstance(row, Failure):
-        return row
-    if row["finish_reason"] == "length" and not row["text"]:
+def refuse_cut(outcome: Outcome) -> Outcome:
+    """Return what callers get: a failure, too, where the reply was cut before the answer began."""
+    if isinstance(outcome, Reply) and outcome.finish_reason == "length" and not outcome.text:
         return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
-    passages = tuple(Passage(*passage) for passage in row.get("passages", ()))
-    return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], row["latency"], passages)
-
-
-class ReadAnswer(NamedTuple):
-    """An answer as it is scored: without a text `state` says why there is none."""
-
-    text: str | None
-    reasoning: str | None
-    state: str
+    return outcome
 
 
 def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", finish_reason: Any = None) -> ReadAnswer:
-    """Read an answer, whoever gave it; what was read is read again to the same. What is no text raises Unreadable.
+    """Read an answer, whoever gave it; keys that this process knows are hidden in it.
 
-    Keys that this process knows are hidden in it.
-
-    Args:
-        content: a text, of numpy too. None, and what other libraries call missing, is no answer; "" is an empty one.
-        reasoning: what was given apart from it; `find_reasoning` finds it. What stands in the text is put behind.
-        state: why there is none, where whoever gave it says so; `Answer` has the words.
-        finish_reason: why the model stopped. Where that is ``length`` and the answer has not begun, it was cut.
+    `content` is a text, of numpy too, or else raises Unreadable. None, and what other libraries call missing, is no
+    answer; "" is an empty one, or was cut where `finish_reason` is ``length``. The `reasoning` that was given apart
+    from it stands before what the text has of it. `state` is said by whoever gave the answer; `Answer` has the words.
     """
     content = plain(content)
     if not isinstance(content, str | None):
@@ -96,10 +96,10 @@ def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", f
         state = "null" if text is None else "truncated" if finish_reason == "length" else state
     thoughts = known_keys().hide("\n".join(filter(None, (reasoning, thought))))
     shown = known_keys().hide(text) if text else text
-    return ReadAnswer(shown if state == "ok" else None, thoughts or None, state)
+    return shown if state == "ok" else None, thoughts or None, state
 
 
-def read_completion(output: Any) -> Row:
+def read_completion(output: Any) -> Reply:
     """Read a chat completion, or a completion, given as JSON; a ValueError where there are no choices.
 
     The text is "" where it was cut by length before it began. A message without a text raises NoText. Half a count of
@@ -111,23 +111,17 @@ def read_completion(output: Any) -> Row:
     return read_message(message, choices[0].get("finish_reason"), output.get("usage"))
 
 
-def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> Row:
-    """Read the message of a completion, whatever JSON stands in its fields."""
-    read = read_answer(_read_text(message, finish_reason), find_reasoning(message))
+def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> Reply:
+    text, reasoning, _ = read_answer(_read_text(message, finish_reason), find_reasoning(message))
     counts = [
         usage.get(name) if isinstance(usage, Mapping) else None for name in ("prompt_tokens", "completion_tokens")
     ]
     counted = [int(n) for n in counts if isinstance(n, int | float) and 0 <= n <= _MOST_TOKENS]
-    return {
-        "text": read.text,
-        "reasoning": read.reasoning,
-        "finish_reason": finish_reason if isinstance(finish_reason, str) else None,
-        "usage": {"prompt_tokens": counted[0], "completion_tokens": counted[1]} if len(counted) == 2 else None,
-    }
+    tokens = {"prompt_tokens": counted[0], "completion_tokens": counted[1]} if len(counted) == 2 else None
+    return Reply(text or "", finish_reason if isinstance(finish_reason, str) else None, tokens, reasoning)
 
 
 def find_reasoning(row: Mapping[str, Any]) -> str | None:
-    """Return what a message, a line or a result has as its reasoning; None where nothing."""
     texts = (plain(row.get(name)) for name in REASONINGS)
     return next((text for text in texts if isinstance(text, str) and text), None)
 

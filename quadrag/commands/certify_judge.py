@@ -31,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("people", metavar="LABELS", nargs="?", help="a known set, or a file")
     parser.add_argument("--list", action="store_true", help="the known sets")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else right or wrong)")
-    parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
     options.add(
         parser, "data-dir out labels spec", data_dir="with a known set's files", out="a file for the certificate"
     )
@@ -39,21 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.judges.ask import list_judges
-    from quadrag.judges.certificate import certify, describe_labels, find_few, tabulate, write_certificate
-    from quadrag.judges.known import list_sets, open_labels
-    from quadrag.judges.labels import write_items
+    from quadrag.judges.certificate import RECORDED, certify, describe_labels, find_few, tabulate, write_certificate
+    from quadrag.judges.labels import list_sets, open_labels
 
     if arguments.list or not arguments.people:
         write(*list_sets(), "next: quadrag certify-judge LABELS --judge http://HOST/v1")
         return 0
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
-    if arguments.items:
-        write_items(labels, Path(arguments.items))
-        if not arguments.judge:
-            write(f"{arguments.items}: {len(labels.items)} items")
-            return 0
-    specs = arguments.judge or list_judges(labels)
+    specs = arguments.judge or [f"{RECORDED}{name}" for name in labels.recorded]
     if not specs:
         raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge")
     if len(specs) > 1 and (arguments.judge or arguments.out):
@@ -77,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _take_verdicts(arguments: argparse.Namespace, labels: Any, spec: str) -> Any:
-    from quadrag.judges.ask import ask_judge, check_askable, find_benchmark, find_verdicts
+    from quadrag.judges.certificate import ask_judge, check_askable, find_benchmark, find_verdicts
 
     if verdicts := find_verdicts(labels, spec):
         return verdicts
@@ -89,8 +81,7 @@ def _take_verdicts(arguments: argparse.Namespace, labels: Any, spec: str) -> Any
 def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> str:
     """Return why verdicts are none to certify; "" where they are. Raises QuadragError for labels of one class."""
     from quadrag.chat.keys import known_keys
-    from quadrag.judges.ask import list_judged
-    from quadrag.judges.certificate import find_few
+    from quadrag.judges.certificate import find_few, list_judged
     from quadrag.judges.labels import check_classes
 
     asked = len(labels.items) - len(verdicts.by_rule)

@@ -13,7 +13,6 @@ import argparse
 import shlex
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.judges.classes import ERRORS, tabulate_corrected
-    from quadrag.judges.labelled import list_judged, take_back
+    from quadrag.judges.labelled import ERRORS, list_judged, tabulate_corrected, take_back
     from quadrag.metric_record import show_key
     from quadrag.reporting.questions import RunReader
     from quadrag.run.folder import read_result
@@ -69,22 +67,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
     """Have the wrong answers of a run sorted by what went wrong."""
-    from quadrag.judges.classes import find_classes, tabulate_classes
-    from quadrag.judges.labelled import list_wrong, take_back
+    from quadrag.judges.labelled import find_classes, list_wrong, tabulate_classes, take_back
     from quadrag.provenance import Provenance
-    from quadrag.reporting.names import title_of
     from quadrag.reporting.notes import note_validity
     from quadrag.reporting.questions import find_metric
+    from quadrag.reporting.table import title_of
 
     result, record = reader.result, reader.result.record
     classes = find_classes(record.benchmark, record.config)
     if record.whose is Provenance.OWN:
-        classes = replace(classes, where="")
+        classes = classes._replace(where="")
     items = list_wrong(reader)
     if not arguments.people:
-        _offer(arguments, classes.graded, items, arguments.n or len(items), classes.classes)
+        _offer(arguments, classes.graded, items, arguments.n or len(items), classes.meanings)
         return
-    labels = take_back(Path(arguments.people), items, classes.graded).grades
+    labels = take_back(Path(arguments.people), items, classes.graded)
     answers = Counter(row["split"] for row in result.items)
     table = tabulate_classes(title_of(result), classes, answers, items, labels)
     metric = find_metric([[reader]], None)[0].partition(".")[2]

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from quadrag import catalogue
-    from quadrag.data.prepare import find_source, prepare
+    from quadrag.data.builders import find_source, prepare
     from quadrag.provenance import shorten
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)

@@ -46,8 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.reporting.question_text import DisplayOptions, write_changed, write_items
-    from quadrag.reporting.questions import ItemFilter, RunReader, select_changed
+    from quadrag.reporting.questions import (
+        DisplayOptions,
+        ItemFilter,
+        RunReader,
+        select_changed,
+        write_changed,
+        write_items,
+    )
     from quadrag.run.folder import read_runs
 
     two = len(arguments.runs) == 2

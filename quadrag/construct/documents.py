@@ -1,4 +1,4 @@
-"""One's own documents: read from a folder, copies and unfit ones let go.
+"""One's own documents: read from a folder, copies, unfit ones and those with personal data let go, and searched.
 
 Text, Markdown, HTML and JSON Lines are read as they are; PDF and Word by pypdfium2 and mammoth, which come with the
 extra ``documents``. A document's id is its path in the folder, with the line of a JSON Lines file that names none.
@@ -7,7 +7,6 @@ extra ``documents``. A document's id is its path in the folder, with the line of
 import importlib
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from hashlib import blake2b
@@ -22,19 +21,16 @@ from quadrag.retrieval.chunk import Chunking
 from quadrag.retrieval.passages import PassageStore
 from quadrag.retrieval.webpage import text as text_of_html
 
-from .recipe import bare, language_of
-from .steps import Rejected, Row, Step, reject
+from .recipe import Rejected, Row, Step, bare, language_of, reject
 
-NEAR = 0.8  # Jaccard's likeness of two texts' shingles from which the later one is a copy
-_SHINGLE = 5  # characters
 _PERMUTATIONS = 128
+_MARGIN = 0.2  # below the least likeness: what MinHash takes for so alike is counted
 
 
 def read_documents(folder: Path) -> list[Row]:
     """Read every document of a folder and of those in it, in the order of their paths.
 
-    Rows have ``id``, ``title``, ``text`` and ``language``, two letters. `NotReady` is raised where a file wants the
-    extra.
+    Rows have ``id``, ``title``, ``text`` and ``language``, two letters.
     """
     rows: dict[str, Row] = {}
     for path in (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in _READERS and path.is_file()):
@@ -51,36 +47,37 @@ def read_documents(folder: Path) -> list[Row]:
 
 
 def reject_copies(rows: list[Row]) -> list[Row]:
-    """Let the later ones of equal and of nearly equal documents go.
+    return reject_alike(rows, lambda row: str(row["text"]), 5, 0.8, "copy of another document")
 
-    Likeness is Jaccard's of the texts' character 5-grams, white space left out: candidates by MinHash of 128
+
+def reject_alike(rows: list[Row], text_of: Callable[[Row], str], n: int, least: float, why: str) -> list[Row]:
+    """Let each row go whose text is equal or nearly equal to an earlier one's.
+
+    Likeness is Jaccard's of the texts' character n-grams, white space and case left out: candidates by MinHash of 128
     permutations (Broder 1997), each then counted exactly.
     """
     from datasketch import MinHash, MinHashLSH
 
-    index = MinHashLSH(threshold=NEAR, num_perm=_PERMUTATIONS)
-    texts = [bare(row["text"])[0] for row in rows]
+    index = MinHashLSH(threshold=least - _MARGIN, num_perm=_PERMUTATIONS)
+    texts = [bare(text_of(row))[0].lower() for row in rows]
     hashes = MinHash.generator(
-        map(_shingles, texts),
+        (_shingles(text, n) for text in texts),
         num_perm=_PERMUTATIONS,
         hashfunc=lambda shingle: int.from_bytes(blake2b(shingle, digest_size=4).digest(), "big"),
     )
     made: list[Row] = []
-    exact: set[str] = set()
     for at, (row, text, minhash) in enumerate(zip(rows, texts, hashes, strict=True)):
-        if text in exact:
-            made.append(reject(row, "equal to another document"))
-        elif any(_likeness(text, texts[other]) >= NEAR for other in index.query(minhash)):
-            made.append(reject(row, "nearly equal to another document"))
+        shingles = _shingles(text, n)
+        others = (_shingles(texts[other], n) for other in index.query(minhash))
+        if any(len(shingles & other) / len(shingles | other) >= least for other in others):
+            made.append(reject(row, why))
         else:
             made.append(row)
-            exact.add(text)
             index.insert(at, minhash)
     return made
 
 
 def reject_unfit(row: Row, least: int, most: int, languages: Sequence[str]) -> list[Row]:
-    """Let a document go that is too short, too long or of another language."""
     length = len(row["text"])
     if row["language"] not in languages:
         raise Rejected(f"language {row['language'] or 'unknown'}")
@@ -89,27 +86,18 @@ def reject_unfit(row: Row, least: int, most: int, languages: Sequence[str]) -> l
     return [row]
 
 
-def _shingles(text: str) -> list[bytes]:
-    shingles = {text[at : at + _SHINGLE] for at in range(max(1, len(text) - _SHINGLE + 1))}
-    return [shingle.encode("utf-8", "surrogatepass") for shingle in shingles]
+def _shingles(text: str, n: int) -> set[bytes]:
+    return {text[at : at + n].encode("utf-8", "surrogatepass") for at in range(max(1, len(text) - n + 1))}
 
 
-def _likeness(text: str, other: str) -> float:
-    first, second = set(_shingles(text)), set(_shingles(other))
-    return len(first & second) / len(first | second)
-
-
-Read = list[tuple[str | int | None, str, str]]  # an id, a line's number or neither; title; text
+Read = Iterable[tuple[str | int | None, str, str]]  # an id, a line's number or neither; title; text
 
 
 def _read_lines(path: Path) -> Read:
-    rows: Read = []
     for number, line in read_jsonl(path):
         if not isinstance(text := line.get("text"), str):
             raise QuadragError(f"{path}:{number} has no text; expected the keys id, title, text")
-        own = number if line.get("id") is None else str(line["id"])
-        rows.append((own, str(line.get("title") or ""), text))
-    return rows
+        yield number if line.get("id") is None else str(line["id"]), str(line.get("title") or ""), text
 
 
 def _read_pdf(path: Path) -> Read:
@@ -147,14 +135,13 @@ _READERS: dict[str, Callable[[Path], Read]] = {
 }
 
 
-_ALIKE = 0.7  # Jaccard's likeness of two questions' character 3-grams from which they ask the same
-
-
 class Corpus:
-    """Documents that can be searched; what is written for it lies in a folder that goes with it."""
+    """Documents that can be searched, in chunks of `size` characters or, when None, each as one chunk.
+
+    What is written for it lies in a folder that goes with it.
+    """
 
     def __init__(self, documents: Iterable[Row], size: int | None = None) -> None:
-        """Take the documents, and the size of a chunk in characters; each document is a chunk when None."""
         self._folder = tempfile.TemporaryDirectory(prefix="quadrag-construct-")
         folder = Path(self._folder.name)
         # An id with a # could not be told from that of a chunk: documents go by their places.
@@ -167,34 +154,19 @@ class Corpus:
         self._rank = open_index(folder, "unigram")
 
     def find(self, query: str, k: int) -> list[tuple[Row, Passage]]:
-        """Return the best chunks for a query, each with its document, best first."""
         (hits,) = self._rank([query], k)
         passages = [self._store[row]._replace(score=score) for row, score in hits]
         return [(self._documents[int(passage.id.partition("#")[0])], passage) for passage in passages]
 
 
 def reject_repeats(question_of: Callable[[Row], str], why: str = "question asked before") -> Step:
-    """Return the step that lets each row go whose question an earlier one asks nearly alike."""
-    return Step("duplicates", lambda rows: _reject_repeats(rows, question_of, why), together=True)
+    return Step("duplicates", lambda rows: reject_alike(rows, question_of, 3, 0.7, why), together=True)
 
 
-def _reject_repeats(rows: Sequence[Row], question_of: Callable[[Row], str], why: str) -> list[Row]:
-    kept: list[set[str]] = []
-    holders: dict[str, list[int]] = {}  # of each 3-gram the places in `kept`
-    made = []
-    for row in rows:
-        plain = "".join(question_of(row).lower().split())
-        grams = {plain[at : at + 3] for at in range(max(1, len(plain) - 2))}
-        shared = Counter(place for gram in grams for place in holders.get(gram, ()))
-        if any(n / (len(grams) + len(kept[place]) - n) >= _ALIKE for place, n in shared.items()):
-            made.append(reject(row, why))
-            continue
-        made.append(row)
-        for gram in grams:
-            holders.setdefault(gram, []).append(len(kept))
-        kept.append(grams)
-    return made
-
+# Personal data, found by rule: numbers of identity cards and bank cards are known by their check digits, telephones by
+# the numbering plans (phonenumbers), mail and postal addresses by their form. A postal address counts with a flat or in
+# English with its town: the street and number alone are mostly an office's. Numbers that whole services answer (400,
+# 800) do not count. Names of private persons no rule can tell; the prompts tell the model to leave them out.
 
 _NARROW = {0xFF01 + at: 0x21 + at for at in range(94)}  # full width to half
 _ALONE = r"(?<![0-9A-Za-z/=_.-])", r"(?![0-9A-Za-z/_-])"  # neither part of a longer number nor of a web address
@@ -217,21 +189,20 @@ _AMOUNT = re.compile(r"\s*(?:[万亿千百]|元|美元|人|%|％)")
 
 
 def find_personal(text: str, language: str) -> list[str]:
-    """Return the kinds of personal data in a text, in any width of characters: one for each place."""
     plain = text.translate(_NARROW)
-    kinds = ["identity number" for match in _IDENTITY.finditer(plain) if _is_identity(match.group())]
-    kinds += ["bank card" for match in _CARD.finditer(plain) if _is_card(match.group())]
-    kinds += ["telephone"] * _count_telephones(plain, language)
-    kinds += ["mail address" for _ in _MAIL.finditer(plain)]
-    for form in (_CHINESE_ADDRESS, _ENGLISH_ADDRESS):
-        kinds += ["postal address" for _ in form.finditer(plain)]
-    return kinds
+    has = {
+        "bank card": any(_is_card(match.group()) for match in _CARD.finditer(plain)),
+        "identity number": any(_is_identity(match.group()) for match in _IDENTITY.finditer(plain)),
+        "mail address": _MAIL.search(plain),
+        "postal address": _CHINESE_ADDRESS.search(plain) or _ENGLISH_ADDRESS.search(plain),
+        "telephone": _has_telephone(plain, language),
+    }
+    return [kind for kind, is_there in has.items() if is_there]
 
 
 def reject_personal_data(row: Row) -> list[Row]:
-    """Let a document go that holds personal data."""
     if kinds := find_personal(f"{row['title']}\n{row['text']}", row["language"]):
-        raise Rejected(" and ".join(sorted(set(kinds))))
+        raise Rejected(" and ".join(kinds))
     return [row]
 
 
@@ -250,21 +221,21 @@ def _is_card(written: str) -> bool:
     return sum(doubled) % 10 == 0 and _ISSUERS.fullmatch("".join(map(str, digits))) is not None
 
 
-def _count_telephones(text: str, language: str) -> int:
+def _has_telephone(text: str, language: str) -> bool:
     import phonenumbers
-    from phonenumbers import Leniency, PhoneNumberMatcher, PhoneNumberType
 
     chinese = language == "zh"
-    kinds = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
-    leniency = Leniency.VALID if chinese else Leniency.STRICT_GROUPING
-    count = 0
-    for match in PhoneNumberMatcher(text, "CN" if chinese else "US", leniency):
+    types = phonenumbers.PhoneNumberType
+    kinds = (types.MOBILE, types.FIXED_LINE, types.FIXED_LINE_OR_MOBILE)
+    leniency = phonenumbers.Leniency.VALID if chinese else phonenumbers.Leniency.STRICT_GROUPING
+    for match in phonenumbers.PhoneNumberMatcher(text, "CN" if chinese else "US", leniency):
         kind = phonenumbers.number_type(match.number)
         digits = "".join(filter(str.isdigit, match.raw_string))
         # Dialled with 0 or a country's code before it, mobiles in China as they are; else it is an amount or a code.
         if chinese:
-            dialled = kind == PhoneNumberType.MOBILE or digits.startswith(("0", "86")) or "+" in match.raw_string
+            dialled = kind == types.MOBILE or digits.startswith(("0", "86")) or "+" in match.raw_string
         else:
             dialled = not match.raw_string.isdigit()
-        count += kind in kinds and dialled and not _AMOUNT.match(text, match.end)
-    return count
+        if kind in kinds and dialled and not _AMOUNT.match(text, match.end):
+            return True
+    return False

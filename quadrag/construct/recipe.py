@@ -1,30 +1,70 @@
-"""What a recipe is: which documents it takes, its steps, how what came of them is written, and how people review it."""
+"""What a recipe is, and what it is written with: steps, questions put to a model, and checks of what was made.
+
+A recipe says which documents it takes, its steps, how what came of them is written, and how people review it. What a
+model says is held against its type, and against the source by rule: nothing enters a dataset on a model's word alone.
+"""
 
 import json
 import random
 import re
 import unicodedata
-from collections import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StringConstraints, TypeAdapter
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, parse_json, read_yaml
+from quadrag.metrics._shared.phrases import stands_whole
 from quadrag.metrics._shared.slots import fill
 from quadrag.records import digest
 
-from .steps import Rejected, Request, Row, Step
-
 Value = str | list[str]
+Row = dict[str, Any]
+
+
+# Steps.
+
+
+class Rejected(Exception):
+    """A row is let go; the text says why, in words that can be counted."""
+
+
+class Request(NamedTuple):
+    chat: list[dict[str, str]]
+    sample: int = 0  # another one asks the same anew
+
+
+# What asks a model is a generator: it yields a `Request` and is handed the text of the reply. Those of many rows go
+# side by side, so that their requests are one batch.
+Work = Generator[Request, str, list[Row]]
+
+
+class Step(NamedTuple):
+    """A step: what becomes of a row, or with `together` of all of them.
+
+    `work` returns rows, by itself or as a `Work`; one with ``dropped`` is let go for the reason that stands there, as
+    is a row whose work raises `Rejected`.
+    """
+
+    name: str
+    work: Callable[[Any], Any]
+    together: bool = False
+
+
+def reject(row: Row, reason: object) -> Row:
+    """Return what stands in a step's file for a row that is let go."""
+    return {"id": row["id"], "dropped": str(reason)}
+
+
+# Recipes.
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be made of what."""
-
     recipe: str  # a benchmark's name
     documents: Path  # folder of one's own documents
     out: Path  # folder of the dataset
@@ -44,8 +84,6 @@ class Order:
 
 
 class Item(NamedTuple):
-    """A made question, as people see it."""
-
     cell: str  # the config, or the cell of a matrix, that it belongs to
     fields: Mapping[str, Value]  # what is shown and may be corrected, by name
     marks: Sequence[str]  # the answers, which are marked in the passages
@@ -62,8 +100,6 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe."""
-
     # What is done, in order; it begins with the documents that questions are made from, or what `begin` gives.
     steps: Callable[[Order], Sequence[Step]]
     # Writes the last step's rows as upstream's files into a folder; returns how many questions each split of each
@@ -85,13 +121,76 @@ class Recipe:
 
 
 def load(name: str) -> Recipe:
-    """Return the recipe of a benchmark, which lies beside its record; QuadragError where it has none."""
     catalogue.benchmark_name(name)
     module = catalogue.module_beside(name, "construct")
     if module is None:
         raise QuadragError(f"{name} has no recipe; expected a benchmark with a module construct")
     return cast(Recipe, module.RECIPE)
 
+
+# Questions put to a model.
+
+# What a reply may hold; each raises `ValueError` for anything else. A single text is a list of one.
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_AsList = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
+text_of = TypeAdapter(_Text).validate_python
+texts_of = TypeAdapter(Annotated[list[_Text], Field(min_length=1), _AsList]).validate_python
+_READERS = {
+    "text": text_of,
+    "texts": texts_of,
+    "flag": TypeAdapter(StrictBool).validate_python,
+    "number": TypeAdapter(StrictInt).validate_python,
+}
+TRIES = 2
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
+_LONGEST = 200_000  # characters of a reply that is read
+
+
+@cache
+def load_prompts(path: Path) -> dict[str, Any]:
+    """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
+    return dict(read_yaml(path, "prompts by step and language"))
+
+
+def ask(
+    prompt: Mapping[str, Any], language: str, slots: Mapping[str, str], read: Callable[[Any], Any] | None = None
+) -> Generator[Request, str, Any]:
+    """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
+
+    A prompt has its text by language, with slots. Its `fields` say what is wanted by name: ``text``, ``texts``,
+    ``flag`` or ``number``; where `unless` names one that is null or false, the row is let go for the reason
+    `otherwise`. What is no fields `read` makes of the JSON; it raises `KeyError`, `TypeError` or `ValueError` for
+    another form.
+    """
+    chat = [{"role": "user", "content": fill(prompt[language], slots)}]
+    for sample in range(TRIES):
+        reply = yield Request(chat, sample)
+        try:
+            value = _find_json(reply)
+            if "unless" in prompt and value[prompt["unless"]] in (None, False):
+                raise Rejected(prompt["otherwise"])
+            if read:
+                return read(value)
+            return {name: _READERS[kind](value[name]) for name, kind in prompt["fields"].items()}
+        except (KeyError, TypeError, ValueError, RecursionError, QuadragError):
+            continue
+    raise Rejected("unreadable reply")
+
+
+def _find_json(reply: str) -> Any:
+    """Return the JSON value of a reply: of its last fence that holds one, else from its first bracket on."""
+    reply = reply[:_LONGEST].strip()
+    for text in reversed(_FENCE.findall(reply)):
+        if text.strip()[:1] in ("{", "["):
+            return parse_json(text, "the reply")
+    start = re.search(r"[{\[]", reply)
+    if start is None:
+        raise ValueError("no JSON")
+    _, end = json.JSONDecoder().raw_decode(reply, start.start())
+    return parse_json(reply[start.start() : end], "the reply")
+
+
+# Checks.
 
 # "The document" and its like: who is asked such a question has none before them.
 _POINTS = re.compile(
@@ -145,8 +244,6 @@ def find_verbatim(excerpt: str, text: str) -> str | None:
 
 def stands_in(answer: str, text: str) -> bool:
     """Whether an answer stands in a text, letters in either case; a number or a word as a whole, not as part of one."""
-    from quadrag.metrics._shared.phrases import stands_whole  # heavy: it is an evaluate module's
-
     return bool(stands_whole(text, answer))
 
 
@@ -157,100 +254,15 @@ def is_grounded(answer: str, text: str) -> bool:
     return sum(pair in source for pair in pairs) * 2 >= len(pairs)
 
 
-def rejection_reason(
-    question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str
-) -> str | None:
-    """Return what a made question is let go for; None of a sound one."""
+def check_question(question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str) -> None:
+    """Raise `Rejected` for a made question that does not hold."""
     if language_of(question) not in (language, ""):
-        return "question in another language"
+        raise Rejected("question in another language")
     if answers and all(_EMPTY.fullmatch(answer.strip(" 。.!！").lower()) for answer in answers):
-        return "answer says nothing"
+        raise Rejected("answer says nothing")
     if _POINTS.search(question):
-        return "question speaks of the document"
+        raise Rejected("question speaks of the document")
     if any(len(answer) > 1 and stands_in(answer, question) for answer in answers):
-        return "answer stands in the question"
+        raise Rejected("answer stands in the question")
     if not passages or any(find_verbatim(passage, text) is None for passage in passages):
-        return "passage is not in the source"
-    return None
-
-
-TRIES = 2
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)```", re.DOTALL)
-_LONGEST = 200_000  # characters of a reply that is read
-
-
-@cache
-def load_prompts(path: Path) -> dict[str, Any]:
-    """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
-    prompts: dict[str, Any] = read_yaml(path, "prompts by step and language")
-    return prompts
-
-
-def ask(
-    prompt: Mapping[str, Any], language: str, slots: Mapping[str, str], read: Callable[[Any], Any] | None = None
-) -> abc.Generator[Request, str, Any]:
-    """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
-
-    A prompt has its text by language, with slots. Its `fields` say what is wanted by name: ``text``, ``texts`` or
-    ``flag``; where `unless` names one that is null or false, the row is let go for the reason `otherwise`. What is no
-    fields `read` makes of the JSON; it raises `KeyError`, `TypeError` or `ValueError` for another form.
-    """
-    chat = [{"role": "user", "content": fill(prompt[language], slots)}]
-    for sample in range(TRIES):
-        reply = yield Request(chat, sample)
-        try:
-            found = find_json(reply)
-            nothing = "unless" in prompt and found[prompt["unless"]] in (None, False)
-            fields = {} if read or nothing else prompt["fields"]
-            made = read(found) if read else {name: _READERS[kind](found[name]) for name, kind in fields.items()}
-        except (KeyError, TypeError, ValueError, QuadragError):
-            continue
-        if nothing:
-            raise Rejected(prompt["otherwise"])
-        return made
-    raise Rejected("unreadable reply")
-
-
-def find_json(reply: str) -> Any:
-    """Return the JSON value of a reply: of its last fence that holds one, else from its first bracket on.
-
-    Without one it raises `ValueError` or, as where it is nested too deep, `QuadragError`.
-    """
-    reply = reply[:_LONGEST].strip()
-    for text in reversed(_FENCE.findall(reply)):
-        if text.strip()[:1] in ("{", "["):
-            return parse_json(text, "the reply")
-    start = re.search(r"[{\[]", reply)
-    if start is None:
-        raise ValueError("no JSON")
-    try:
-        _, end = json.JSONDecoder().raw_decode(reply, start.start())
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-    return parse_json(reply[start.start() : end], "the reply")
-
-
-def text_of(value: Any) -> str:
-    """Return a text, blanks around it removed; raises `TypeError` where it is none, `ValueError` where it is empty."""
-    if not isinstance(value, str):
-        raise TypeError(f"a {type(value).__name__}")
-    if not value.strip():
-        raise ValueError("an empty text")
-    return value.strip()
-
-
-def texts_of(value: Any) -> list[str]:
-    """Return a list of texts, at least one; a single text is a list of one. Errors as of `text_of`."""
-    texts = [text_of(text) for text in (value if isinstance(value, list) else [value])]
-    if not texts:
-        raise ValueError("an empty list")
-    return texts
-
-
-def _flag_of(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"a {type(value).__name__}")
-    return value
-
-
-_READERS: dict[str, Callable[[Any], Any]] = {"text": text_of, "texts": texts_of, "flag": _flag_of}
+        raise Rejected("passage is not in the source")

@@ -25,48 +25,40 @@ from quadrag.stats import wilson
 from quadrag.stats.agreement import agreement, count_pairs
 
 from .construct import make_card, read_record, write_record
-from .recipe import Item, Recipe, Value
+from .recipe import Item, Recipe, Rejected, Value
 from .recipe import load as load_recipe
-from .steps import Rejected
 
 REVIEWS = "reviews"  # the folder of the sheets, each named by who grades
 MEND = 3  # of 1 to 5: below it is discarded, above it is kept, and it is kept as corrected
 GRADES = range(1, 6)
-_DECISIONS = ("discard", "mend", "keep")
 _NAME = re.compile(r"\w[\w-]{0,39}")
 
 
 class Grade(NamedTuple):
-    """What an annotator said of an item, the fields corrected, and why the correction does not hold, if so."""
-
     grade: int
-    correction: Mapping[str, Value]
-    fault: str = ""
+    correction: Mapping[str, Value]  # the fields that it changes
+    fault: str = ""  # why it does not hold
 
     @property
     def passed(self) -> bool:
-        """Whether the item may enter; one to be corrected only with its correction."""
         return self.grade > MEND or (self.grade == MEND and bool(self.correction) and not self.fault)
 
     @property
-    def decision(self) -> str:
-        """What becomes of the item."""
-        return _DECISIONS[(self.grade >= MEND) + (self.grade > MEND)]
+    def decision(self) -> int:
+        """Whether it is discarded, -1, mended or kept, 1."""
+        return (self.grade > MEND) - (self.grade < MEND)
 
 
 Grades = Mapping[str, Mapping[str, Grade]]  # by annotator, by item
 
 
 class Outcome(NamedTuple):
-    """The items that passed, each with its line, how many were graded, and how many wait for one correction of two."""
-
-    passed: Sequence[tuple[Item, Any]]
+    passed: Sequence[tuple[Item, Any]]  # each item with its line
     graded: int
-    waiting: int
+    waiting: int  # for one correction of two
 
 
 def load(dataset: Path) -> tuple[Recipe, dict[str, Item]]:
-    """Return the recipe of a dataset, and its items by id."""
     recipe = load_recipe(str(read_record(dataset).get("recipe")))
     try:
         items = {item.id: item for item in recipe.items(dataset)}
@@ -100,7 +92,6 @@ def sample(items: Mapping[str, Item], n: int | None, seed: int) -> dict[str, Ite
 
 
 def sheet_of(dataset: Path, annotator: str) -> Path:
-    """Return the path of an annotator's sheet."""
     if not _NAME.fullmatch(annotator.strip()):
         raise QuadragError(f"--annotator {annotator[:60]!r}; expected a name of at most 40 letters, digits, _ and -")
     return dataset / REVIEWS / f"{annotator.strip().lower()}.csv"
@@ -122,7 +113,6 @@ def write_items(path: Path, items: Mapping[str, Item], asks: Sequence[str]) -> N
 def review_page(
     dataset: Path, recipe: Recipe, items: Mapping[str, Item], annotator: str, labels: str = "en"
 ) -> Labelling:
-    """Return the page of some items of a dataset; a correction that does not hold against its source is told."""
     path, words = sheet_of(dataset, annotator), read_words(labels)
     write_items(path, items, recipe.asks[labels])
 
@@ -153,14 +143,13 @@ def review_page(
 
 
 def read_grades(path: Path, recipe: Recipe, items: Mapping[str, Item]) -> dict[str, Grade]:
-    """Read the grades of a sheet; of grade 3 with the fields that its texts change. QuadragError for no such grade."""
     grades = {}
     for place, row in read_sheet(path, "id", "grade").lines:
-        said = row["grade"].strip().removesuffix(".0")
-        if said and said not in map(str, GRADES):
-            raise QuadragError(f"{place}: grade {said!r}; expected 1 to 5, or nothing")
-        if said and row["id"] in items:
-            grades[row["id"]] = _grade(recipe, items[row["id"]], int(said), row)
+        grade = row["grade"].strip().removesuffix(".0")
+        if grade and grade not in map(str, GRADES):
+            raise QuadragError(f"{place}: grade {grade!r}; expected 1 to 5, or nothing")
+        if grade and row["id"] in items:
+            grades[row["id"]] = _grade(recipe, items[row["id"]], int(grade), row)
     return grades
 
 
@@ -175,7 +164,6 @@ def _grade(recipe: Recipe, item: Item, grade: int, texts: Mapping[str, str]) -> 
 
 
 def _as_text(value: Value) -> str:
-    """Return a field as one text: of a list an entry a line."""
     return value if isinstance(value, str) else "\n".join(" ".join(entry.split()) for entry in value)
 
 
@@ -196,16 +184,14 @@ def _find_changes(item: Item, texts: Mapping[str, str]) -> dict[str, Value]:
 
 
 def read_all(dataset: Path, recipe: Recipe, items: Mapping[str, Item]) -> Grades:
-    """Return everyone's grades of these items; QuadragError where there are none."""
     sheets = sorted((dataset / REVIEWS).glob("*.csv"))
-    grades = {path.stem: said for path in sheets if (said := read_grades(path, recipe, items))}
+    grades = {path.stem: grades for path in sheets if (grades := read_grades(path, recipe, items))}
     if not grades:
         raise QuadragError(f"nobody has graded {dataset} yet; open it with --annotator NAME")
     return grades
 
 
 def decide(recipe: Recipe, items: Mapping[str, Item], grades: Grades) -> Outcome:
-    """Return what passed."""
     passed, graded, waiting = [], 0, 0
     for name, item in items.items():
         said = [of_one[name] for of_one in grades.values() if name in of_one]
@@ -221,7 +207,6 @@ def decide(recipe: Recipe, items: Mapping[str, Item], grades: Grades) -> Outcome
 
 
 def describe(grades: Grades, outcome: Outcome) -> Iterator[str]:
-    """Yield what is to be said of the grades, in lines."""
     for who, said in grades.items():
         counts = Counter(grade.grade for grade in said.values())
         listed = ", ".join(f"{counts[grade]} of grade {grade}" for grade in GRADES)
@@ -233,7 +218,7 @@ def describe(grades: Grades, outcome: Outcome) -> Iterator[str]:
     for who, other in itertools.combinations(grades, 2):
         both = [(grades[who][name], grades[other][name]) for name in grades[who] if name in grades[other]]
         if both:
-            decided = _agree([(one.decision, two.decision) for one, two in both], _DECISIONS)
+            decided = _agree([(one.decision, two.decision) for one, two in both], (-1, 0, 1))
             same = _agree([(one.grade, two.grade) for one, two in both], GRADES)
             yield f"{who} and {other}: {len(both)} graded by both; same decision {decided}, same grade {same}"
     yield f"passed by all who graded: {_share(len(outcome.passed), outcome.graded)}"
@@ -253,7 +238,6 @@ def _share(n: int, total: int) -> str:
 
 
 def write_human(dataset: Path, recipe: Recipe, grades: Grades, outcome: Outcome) -> tuple[Path, dict[str, int]]:
-    """Write what passed as the human split, in place of an earlier one; returns its folder and its splits."""
     out = dataset / recipe.human
     if not outcome.passed:
         raise QuadragError(f"nothing of {dataset} has passed; grade its questions first")
@@ -262,7 +246,8 @@ def write_human(dataset: Path, recipe: Recipe, grades: Grades, outcome: Outcome)
     with scratch(out) as part:
         splits = recipe.write_passed(outcome.passed, dataset, part)
         reviewed = {"annotators": len(grades), "graded": outcome.graded, "passed": len(outcome.passed)}
-        record = write_record(part, {**read_record(dataset), "splits": splits, "reviewed": reviewed})
+        record = {**read_record(dataset), "splits": splits, "reviewed": reviewed}
+        write_record(part, record)
         languages = read_card(record["recipe"], str(dataset))[0]["language"]
         write_text(part / "README.md", make_card(record, languages, recipe.by_rule))
         shutil.rmtree(out, ignore_errors=True)

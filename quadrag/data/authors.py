@@ -61,7 +61,6 @@ def know_files(source: Source, known: Container[str]) -> Source:
 
 
 def _know_unlike(questions: Sequence[Question], whole: int | None, shares: Iterable[float | None]) -> Provenance:
-    """Say whose questions are that stand in files which are not the authors' by their sums."""
     known = read_authors(questions[0].benchmark).get(questions[0].config, Known())
     states = [known.tell(question) for question in questions]
     if all(states):
@@ -86,7 +85,6 @@ class Known(NamedTuple):
 
 @cache
 def read_authors(benchmark: str) -> Mapping[str, Known]:
-    """Read what is known of the authors' questions, by config."""
     path = catalogue.plugin_folder(benchmark) / "authors.csv"
     if not path.is_file():
         return {}
@@ -95,11 +93,6 @@ def read_authors(benchmark: str) -> Mapping[str, Known]:
             row["config"]: Known(row["ids"], dict(struct.iter_unpack("4s4s", base64.b64decode(row["questions"]))))
             for row in csv.DictReader(lines)
         }
-
-
-def pack_authors(questions: Iterable[Question]) -> str:
-    """Return what `authors.csv` holds of a config's questions."""
-    return base64.b64encode(b"".join(sorted({b"".join(_digest(one)) for one in questions}))).decode()
 
 
 def _digest(question: Question) -> tuple[bytes, bytes]:

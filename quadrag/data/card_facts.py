@@ -21,7 +21,6 @@ class _OfConfigs(Record):
     configs: tuple[str, ...]  # patterns of names
 
     def holds_for(self, config: str) -> bool:
-        """Whether it is of a config."""
         return any(fnmatchcase(config, pattern) for pattern in self.configs)
 
 
@@ -52,8 +51,6 @@ class Headline(_OfConfigs):
 
 
 class CardFacts(Record):
-    """All of them."""
-
     language: tuple[str, ...]
     asks: Mapping[str, str] = {}  # by patterns of configs, of which the first that fits counts: what is asked
     rows: tuple[Rows, ...] = ()
@@ -63,7 +60,6 @@ class CardFacts(Record):
     not_hosted: str = ""  # why the data are not hosted again, and how one gets them; "" where they may be
 
     def sentence(self, config: str) -> str:
-        """Return what the questions of a config ask; "" where nothing says it."""
         return next((text for pattern, text in self.asks.items() if fnmatchcase(config, pattern)), "")
 
     def find_rows(self, config: str, split: str) -> Rows | None:
@@ -74,13 +70,11 @@ class CardFacts(Record):
 
 @cache
 def card_facts(benchmark: str) -> CardFacts:
-    """Return the facts of a benchmark's card."""
     path = catalogue.card(benchmark)
     return parse_facts(read_text(path, "a card"), path)
 
 
 def parse_facts(card: str, where: object) -> CardFacts:
-    """Read the facts of a card's text; QuadragError names what in it cannot be used, and its place."""
     written = card.partition(RENDERED)[0].split("---\n")[1] if card.startswith("---\n") else "{}"
     header = parse_yaml(written, where, "the header of a card")
     try:

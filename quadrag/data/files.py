@@ -47,7 +47,6 @@ def fault(path: Path, file: RemoteFile) -> str | None:
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file as 64 hexadecimal digits; it is summed once while it stays."""
     return _sum_once(path, path.stat().st_size, path.stat().st_mtime_ns)
 
 
@@ -102,7 +101,7 @@ def _transfer(url: str, target: Path) -> None:
 
 SAMPLE = "sample"  # stands for the folder of the bundled sample
 OWN_RECORD = "construct.json"  # in a folder that `quadrag construct` made
-LONGEST = 600  # characters of what a script says: it shows values, which may have any length
+_LONGEST = 600  # characters of what a script says: it shows values, which may have any length
 SAMPLE_SOURCE = Source(Provenance.SAMPLE, parts=["bundled sample"])
 _FETCHED = "the authors' files, verified"
 _HUB = "the authors' repositories on the Hub, which give no checksums"
@@ -124,7 +123,6 @@ class Place(NamedTuple):
 
 
 def find_place(benchmark: str, config: Any, data_dir: str | None, split: str | None = None) -> Place:
-    """Find the files of a builder's config, or of one split: in a folder, in the sample, or upstream, verified."""
     if data_dir is None:
         folder, source = _fetch(benchmark, config, split)
         return Place(folder, *locate_files(benchmark, config, folder, split), source)
@@ -140,9 +138,7 @@ def locate_files(
 ) -> tuple[dict[str, Files], dict[str, list[str]]]:
     """Look for the files of a builder's config in a folder: an upstream checkout's root, or the files' own.
 
-    Returns:
-        The files of each split that can be built, in the script's order; for each split what keeps it from being built:
-        missing files, or a part missing in a file.
+    Returns the files of each split that can be built, and for each split what is missing of files, or within one.
     """
     root = None if data_dir is None else Path(data_dir).expanduser()
     if root is not None and (not str(data_dir) or not root.is_dir()):
@@ -158,32 +154,33 @@ def locate_files(
 
 
 def find_lacking(benchmark: str, config: str, data_dir: str | Path, split: str | None) -> list[str]:
-    """List what keeps a split of a config, or all of them where None is named, from being built of a folder."""
     ready, lacking = locate_files(benchmark, catalogue.config(benchmark, config), data_dir, split)
     return [] if ready else list_once(lacking)
 
 
 def join_files(ready: Mapping[str, Files]) -> Files:
-    """Return the files of several splits as one."""
     return {name: path for files in ready.values() for name, path in files.items()}
 
 
 def list_once(lacking: Mapping[str, Sequence[str]]) -> list[str]:
-    """List what any split lacks, once each."""
     return list(dict.fromkeys(name for names in lacking.values() for name in names))
 
 
 @contextlib.contextmanager
 def script_errors() -> Iterator[None]:
-    """Turn what a script says of a broken file into the one line that a user reads."""
+    """Turn what a script says of a broken file, also through `datasets`, into the one line that a user reads."""
     try:
         yield
-    except (ValueError, OSError) as error:
-        raise QuadragError(one_line(error, LONGEST)) from None
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, (ValueError, OSError, RecursionError)):
+            cause = cause.__cause__
+        if cause is None:
+            raise
+        raise QuadragError(one_line(cause, _LONGEST)) from None
 
 
 def list_unused(config: Any, used: Files) -> list[str]:
-    """List the files that a partial config would also take and that are not there."""
     return [name.split("/")[-1] for name in config.files if name not in used] if config.partial else []
 
 
@@ -214,10 +211,9 @@ def is_own(place: str | None) -> bool:
 
 
 def _fetch(benchmark: str, config: Any, split: str | None) -> tuple[Path | None, Source]:
-    """Fetch and verify the upstream files of a config, or of one split, into the cache folder; those named here stay.
+    """Fetch and verify the upstream files of a config, or of one split, that are not named, into the cache folder.
 
-    Returns:
-        The folder, below which they have the names of the script, or None; what the files are, and those named.
+    Returns this, or None where all are named, and what the files are.
     """
     builder, named = catalogue.builder_class(benchmark), config.named
     names = config.files_of(split) if split else config.files
@@ -239,12 +235,10 @@ def _fetch(benchmark: str, config: Any, split: str | None) -> tuple[Path | None,
 
 
 def sample_dir(benchmark: str) -> Path:
-    """Return the folder of the sample data bundled with a benchmark's script."""
     return catalogue.benchmarks()[benchmark].with_name("sample")
 
 
 def sum_files(paths: Mapping[str, Path]) -> str:
-    """Return one sha256 over named files, as 64 hexadecimal digits."""
     total = hashlib.sha256()
     for name, path in sorted(paths.items()):
         total.update(f"{name}\0{sha256(path)}\n".encode())

@@ -1,4 +1,1 @@
-"""Judges held against people: label sets, verdicts, certificates, and scores corrected with either.
-
-No judge is opened here, and no score of a run is changed.
-"""
+"""Judges held against people: label sets, certificates, and runs whose answers people label."""

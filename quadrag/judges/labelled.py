@@ -1,116 +1,58 @@
-"""Items of a run for people: what they read of each, a sheet of some, drawn, taken back or labelled on a page."""
+"""A run's answers labelled by people: a sheet of some, drawn, taken back or labelled on a page; what labels come to.
+
+Labels correct a judged score, or say what went wrong in wrong answers, in the classes into which the paper of the
+benchmark sorts errors: these stand in ``errors.yaml`` beside its record, and an answer may have several.
+"""
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
+from statistics import fmean
 from typing import Any, NamedTuple
 
-from quadrag.errors import QuadragError, clean
+from quadrag import catalogue
+from quadrag.errors import QuadragError, clean, read_yaml
 from quadrag.metric_record import metric_record
 from quadrag.reporting.messages import translate
+from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.page.labelling import Labelling, Shown, change_row
 from quadrag.reporting.questions import ItemFilter, RunReader, spell_gold
+from quadrag.reporting.table import NOTHING, Cell, Row, Table, format_value, interval_cell
 from quadrag.results.items import FAILED, reason_of
 from quadrag.results.run import Run
 from quadrag.sheet import read_sheet
+from quadrag.stats import Item, summarise_all
+from quadrag.stats.agreement import ppi_mean
 
-from .labels import Graded, find_graded, graded_keys, list_lines, read_grade, read_texts
+from .labels import Graded, Judged, find_graded, list_graded, list_lines, read_grade, read_texts
 
+ERRORS = "errors"  # what `--metric` calls the classes of wrong answers
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")  # what a terminal may obey
-_UNREAD = "none"  # the stratum of items without a verdict
-_COLUMNS = ("id", "question", "passages", "gold", "answer", "label", "probability")
 
 
-class Judged(NamedTuple):
-    """An item of a run: what a person is shown, its value (None: the judge gave none), and whether a rule gave it."""
-
-    id: str
-    question: str
-    gold: str
-    answer: str
-    value: float | None = None
-    passages: Sequence[str] = ()
-    ruled: bool = False
-    split: str = ""
-    asked: str = ""  # the id of its question, which several samples share
+class Classes(NamedTuple):
+    meanings: Mapping[str, str]  # by name of the class
+    where: str  # the table of the paper, and what it prints
 
     @property
-    def stratum(self) -> str:
-        """What the judge said, as a name."""
-        return _UNREAD if self.value is None else f"{self.value:g}"
+    def graded(self) -> Graded:
+        return Graded(ERRORS, "What went wrong? Several have ; between.", dict.fromkeys(self.meanings), several=True)
 
 
-class Labels(NamedTuple):
-    """A sheet taken back: the grade of each item by id, whether it was drawn by strata, and rows without a label."""
-
-    grades: Mapping[str, str]
-    drawn: bool
-    blank: int
-
-
-def share_out(sizes: Mapping[str, int], n: int) -> dict[str, int]:
-    """Return how many of n labels each stratum gets: two at least, or all that it has."""
-    total = sum(sizes.values())
-    wanted = {name: n / 2 * (size / total + 1 / len(sizes)) for name, size in sizes.items()}
-    shares = {name: min(size, max(2, int(wanted[name]))) for name, size in sizes.items()}
-    while sum(shares.values()) < min(n, total):
-        name = max((each for each in sizes if shares[each] < sizes[each]), key=lambda each: wanted[each] - shares[each])
-        shares[name] += 1
-    return shares
+def find_classes(benchmark: str, config: str) -> Classes:
+    path = catalogue.plugin_folder(benchmark) / "errors.yaml"
+    record = read_yaml(path, "classes of errors") if path.is_file() else {"tables": {}}
+    name = next((name for name in record["tables"] if config.startswith(name)), None)
+    if name is None:
+        known = ", ".join(record["tables"]) or "a benchmark whose paper does"
+        raise QuadragError(f"the paper sorts no errors of {config}; expected a run of {known}")
+    table = record["tables"][name]
+    return Classes({each: record["classes"][each] for each in table["classes"]}, table["where"])
 
 
-def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, labels: str = "en") -> list[list[str]]:
-    """Draw n items as the rows of a sheet whose `label` is to be filled in, header first."""
-    strata: dict[str, list[Judged]] = {}
-    for item in items:
-        strata.setdefault(item.stratum, []).append(item)
-    draw = Random(seed)
-    shares = share_out({name: len(here) for name, here in strata.items()}, n)
-    drawn = [
-        (item, shares[name] / len(here)) for name, here in strata.items() for item in draw.sample(here, shares[name])
-    ]
-    draw.shuffle(drawn)
-    grades = [
-        name if graded.several else translate(name, labels) for name in graded.grades
-    ]  # classes are read as named
-    rows = [[*_COLUMNS, f"{graded.ask(labels)} {' / '.join(grades)}"]]
-    for item, share in drawn:
-        passages = "\n\n".join(item.passages)
-        rows.append([item.id, item.question, passages, item.gold, item.answer, "", f"{share:.6g}", ""])
-    return rows
-
-
-def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:
-    """Read a sheet whose labels people filled in; QuadragError for what is not of these items."""
-    sheet = read_sheet(path, "id", "label")
-    lines = list_lines(sheet, {item.id: {"question": item.question, "answer": item.answer} for item in items})
-    grades = {name: read_grade(line, "label", graded) for name, line in lines.items() if line.row["label"].strip()}
-    if not grades:
-        raise QuadragError(f"{path} holds no label; expected {graded.spelled} in the column label")
-    return Labels(grades, "probability" in sheet.columns, len(lines) - len(grades))
-
-
-def label_sheet(path: Path, graded: Graded, labels: str = "en") -> Labelling:
-    """Return a page for a sheet that `quadrag label` drew; every label is in the sheet at once."""
-
-    def read() -> dict[str, Shown]:
-        items = {}
-        for _, row in read_sheet(path, "id", "label").lines:
-            golds = read_texts(row.get("gold", ""))
-            fields = {"question": row.get("question", ""), "gold": " / ".join(golds), "answer": row.get("answer", "")}
-            passages = [text for text in row.get("passages", "").split("\n\n") if text]
-            fields = {name: text for name, text in fields.items() if text}
-            items[row["id"]] = Shown(fields, passages, golds, choice=graded.read(row["label"]) or "")
-        return items
-
-    def save(name: str, choice: str, _: Mapping[str, str]) -> str:
-        change_row(path, name, {"label": choice})
-        return ""
-
-    choices = {name: translate(name, labels) for name in graded.grades}
-    return Labelling(path.name, [graded.ask(labels)], choices, read, save, labels=labels)
+# What a run has.
 
 
 def list_wrong(reader: RunReader) -> list[Judged]:
@@ -119,19 +61,15 @@ def list_wrong(reader: RunReader) -> list[Judged]:
 
 
 def list_judged(reader: RunReader, metric: str | None) -> tuple[Graded, list[Judged]]:
-    """Return what is graded, and the judged answers of a run with what its judge says of each.
-
-    Raises:
-        QuadragError: there is none of the metric, or no verdict that could be read.
-    """
     result = reader.result
-    there = [name for row in result.items[:1] for name in row if name in graded_keys()]
-    if not there or result.record.judge is None:
+    graded_here = [name for row in result.items[:1] for name in row if name in list_graded()]
+    if not graded_here or result.record.judge is None:
         raise QuadragError(f"{reader.folder} has no judged score; expected a run with --judge")
-    graded = find_graded(metric or there[0])
+    graded = find_graded(metric or graded_here[0])
     entry = f"{graded.metric}.{graded.key}"
-    if entry not in there:
-        raise QuadragError(f"{reader.folder} has no judged {graded.name}; expected --metric {' or '.join(there)}")
+    if entry not in graded_here:
+        known = " or ".join(graded_here)
+        raise QuadragError(f"{reader.folder} has no judged {graded.name}; expected --metric {known}")
     by_passages = "contexts" in metric_record(graded.metric).needs
     items = []
     for row, shown in zip(result.items, reader.select(), strict=True):
@@ -139,27 +77,27 @@ def list_judged(reader: RunReader, metric: str | None) -> tuple[Graded, list[Jud
         if (value.get("reason") or {}).get("official") == "not_applicable":
             continue
         # What `official` makes of a verdict that could not be read is nothing that the judge said.
-        said = None if reason_of(value, "corrected") in FAILED else value["official"]
+        verdict = None if reason_of(value, "corrected") in FAILED else value["official"]
         ruled = "official" in value.get("ruled", ())
-        items += [item._replace(value=said, ruled=ruled) for item in _show(result, [shown], by_passages)]
+        items += [item._replace(value=verdict, ruled=ruled) for item in _show(result, [shown], by_passages)]
     if all(item.value is None for item in items):
         raise QuadragError(f"{reader.folder}: no verdict could be read; ask again with --retry unreadable")
     return graded, items
 
 
-def _show(result: Run, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]:
+def _show(result: Run, answers: Iterable[Any], by_passages: bool) -> Iterator[Judged]:
     """Make items of what a person reads of a run, without its keys; with passages where one has to judge by them."""
     several = len({row["id"] for row in result.items}) < len(result.items)
-    for one in shown:
-        if one.answer is None:
+    for shown in answers:
+        if shown.answer is None:
             continue
-        place = one.question.split, one.question.id, str(one.sample)
-        before = "".join(f"{asked}\n{said or ''}\n" for asked, said in one.question.history)
-        texts = (before + one.question.query, write_gold(one.question.references), one.answer)
-        passages = [passage.text for passage in one.passages] if by_passages else []
+        split, question_id = shown.question.split, shown.question.id
+        history = "".join(f"{query}\n{reply or ''}\n" for query, reply in shown.question.history)
+        texts = (history + shown.question.query, write_gold(shown.question.references), shown.answer)
+        passages = [passage.text for passage in shown.passages] if by_passages else []
         question, gold, answer, *passages = (_CONTROL.sub("", clean(text)) for text in (*texts, *passages))
-        name = "/".join(place) if several else one.question.id
-        yield Judged(name, question, gold, answer, passages=passages, split=place[0], asked=place[1])
+        name = f"{split}/{question_id}/{shown.sample}" if several else question_id
+        yield Judged(name, question, gold, answer, passages=passages, split=split, question_id=question_id)
 
 
 def write_gold(references: Any) -> str:
@@ -170,3 +108,100 @@ def write_gold(references: Any) -> str:
     if isinstance(ways, list | tuple) and len(ways) > 1 and all(isinstance(way, str) for way in ways):
         return json.dumps(list(dict.fromkeys(ways)), ensure_ascii=False)
     return "; ".join(spell_gold(references))
+
+
+# Sheets.
+
+
+def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, language: str = "en") -> list[list[str]]:
+    """Draw n items as the rows of a sheet whose `label` is to be filled in, header first; more hold the fewer."""
+    # Classes are read as they are named.
+    grades = [name if graded.several else translate(name, language) for name in graded.grades]
+    rows = [["id", "question", "passages", "gold", "answer", "label", f"{graded.ask(language)} {' / '.join(grades)}"]]
+    for item in Random(seed).sample(items, len(items))[:n]:
+        rows.append([item.id, item.question, "\n\n".join(item.passages), item.gold, item.answer, "", ""])
+    return rows
+
+
+def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> dict[str, str]:
+    """Return the grades of a sheet whose labels people filled in, by the item's id."""
+    lines = list_lines(read_sheet(path, "id", "label"), items)
+    grades = {name: read_grade(line, "label", graded) for name, line in lines.items() if line.row["label"].strip()}
+    if not grades:
+        raise QuadragError(f"{path} holds no label; expected {graded.spelled} in the column label")
+    return grades
+
+
+def label_sheet(path: Path, graded: Graded, language: str = "en") -> Labelling:
+
+    def read() -> dict[str, Shown]:
+        items = {}
+        for _, row in read_sheet(path, "id", "label").lines:
+            golds = read_texts(row.get("gold", ""))
+            texts = {"question": row.get("question", ""), "gold": " / ".join(golds), "answer": row.get("answer", "")}
+            fields = {name: text for name, text in texts.items() if text}
+            passages = [text for text in row.get("passages", "").split("\n\n") if text]
+            items[row["id"]] = Shown(fields, passages, golds, choice=graded.read(row["label"]) or "")
+        return items
+
+    def save(name: str, choice: str, _: Mapping[str, str]) -> str:
+        change_row(path, name, {"label": choice})
+        return ""
+
+    choices = {name: translate(name, language) for name in graded.grades}
+    return Labelling(path.name, [graded.ask(language)], choices, read, save, labels=language)
+
+
+# What labels come to.
+
+
+def tabulate_corrected(name: str, items: Sequence[Judged], labels: Mapping[str, str], graded: Graded) -> Table:
+    """Make the table of a score, by the run's verdicts, of which there must be one, and as labels correct it.
+
+    What is corrected is the value of rules and judge together, so what rules get wrong is corrected as what the judge
+    does. (Strata of the two are hardly narrower, and hold the truth less often where labels are few.)
+    """
+    people = {name: value for name, grade in labels.items() if (value := graded.grades[grade]) is not None}
+    if not people:
+        raise QuadragError("no label is a value, so there is nothing to correct; label more items")
+    labelled = [item for item in items if item.id in people]
+    others = [item.value or 0.0 for item in items if item.id not in people]
+    estimate = ppi_mean([people[item.id] for item in labelled], [item.value or 0.0 for item in labelled], others)
+    verdicts = [item.value for item in items if item.value is not None]
+    compared = [item for item in labelled if item.value is not None and not item.ruled]
+    agreed = sum(item.value == people[item.id] for item in compared)
+    low, high = map(format_value, estimate.interval)
+    between = NOTHING if low == high else f"{low} to {high}"
+    who = "rules and the judge" if any(item.ruled for item in items) else "the judge alone"
+    lines = [
+        Row(who, [Cell(format_value(fmean(verdicts))), Cell(NOTHING), Cell(str(len(verdicts)))]),
+        Row("corrected by labels", [Cell(format_value(estimate.value)), Cell(between), Cell(str(len(items)))]),
+    ]
+    notes = ["Percent."]
+    if compared:
+        notes.append(f"The judge and the labels agree on {agreed} of {len(compared)}.")
+    method = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels"
+    notes.append(f"{method}; tuning constant {estimate.tuning:.2f}.")
+    notes.append("The labels are taken for a random draw of this run's items.")
+    if unread := len(items) - len(verdicts):
+        notes.append(f"{unread} of {len(items)} items have no verdict that could be read.")
+    return Table(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)
+
+
+def tabulate_classes(
+    title: str, classes: Classes, answers: Mapping[str, int], items: Sequence[Judged], labels: Mapping[str, str]
+) -> Table:
+    columns: list[list[Cell]] = []
+    for split, n in answers.items():
+        wrong = [item for item in items if item.split == split]
+        named = [(item.question_id, labels[item.id].split(";")) for item in wrong if item.id in labels]
+        values = [[Item(question, float(name in names)) for question, names in named] for name in classes.meanings]
+        shares = [interval_cell(mean.value, mean.interval, len(named)) for mean in summarise_all(values)]
+        columns.append([*shares, *(Cell(str(count)) for count in (n, len(wrong), len(named)))])
+    rows = [
+        Row(label.replace("_", " "), list(cells), rule=label == "answers")
+        for label, *cells in zip([*classes.meanings, "answers", "wrong", "sorted"], *columns, strict=True)
+    ]
+    notes: list[Any] = ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
+    notes += [f"{classes.where}."] if classes.where else []
+    return Table(f"Classes of errors: {title}", "class", [*answers], rows, notes)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import Failure
@@ -18,8 +18,7 @@ from quadrag.records import scratch, write_text
 from quadrag.results.certificates import Certificate
 from quadrag.systems.local import LocalModel
 
-from .ask import ask_judge, check_askable, judge_items
-from .certificate import certify, write_certificate
+from .certificate import ask_judge, certify, check_askable, judge_items, write_certificate
 from .labels import Item, LabelSet
 
 SHARES = (5, 1, 4)  # to learn from, to choose by, to be measured on (Wang et al. 2024, section 3.4)
@@ -28,18 +27,11 @@ CERTIFICATE = "certificate.json"
 _VERDICT_TOKENS = 32
 
 
-class Lesson(NamedTuple):
-    """What a judge is asked of an item, and what it is to say."""
-
-    id: str
-    chat: list[dict[str, str]]
-    verdict: str
+Lesson = list[dict[str, str]]  # what a judge is asked of an item, and last what it is to say
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a judge is trained."""
-
     rank: int = 8  # of the adapter
     rate: float = 2e-4  # of learning
     passes: int = 3  # over the lessons
@@ -48,25 +40,13 @@ class Settings:
     seed: int = 2333  # of the order and of the adapter's first weights
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """A trained judge: the lessons, the loss on those set aside after each pass, and the pass that was kept.
+def make_judge(
+    labels: LabelSet, model: str, out: Path, settings: Settings, ledger: Ledger
+) -> tuple[str, list[Certificate]]:
+    """Train a judge, and measure it, and the model before where that gives verdicts, on labels that it has not seen.
 
-    `before` is what was measured of the model before on unseen labels, None where no verdict of it could be read, and
-    `after` what of the judge.
-    """
-
-    lessons: int
-    losses: list[float]
-    kept: int
-    before: Certificate | None
-    after: Certificate
-
-
-def make_judge(labels: LabelSet, model: str, out: Path, settings: Settings, ledger: Ledger) -> Judge:
-    """Train a judge, and measure it; its verdicts are kept in `ledger`.
-
-    `out`: a new folder for the judge, which ``local:OUT`` loads, its certificate and the ids of each part.
+    Returns a line on the training, and the certificates. `out`: a new folder for the judge, which ``local:OUT`` loads,
+    its certificate and the ids of each part. `ledger` keeps the verdicts.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise QuadragError(f"{out} is there; give a new folder with --out")
@@ -81,7 +61,9 @@ def make_judge(labels: LabelSet, model: str, out: Path, settings: Settings, ledg
     names = ("learn", "choose", "unseen")
     ids = {name: [item.id for item in part] for name, part in zip(names, parts, strict=True)}
     write_text(out / "labels.json", json.dumps(ids, ensure_ascii=False, indent=1) + "\n")
-    return Judge(len(lessons), losses, kept, _measure(unseen, model, ledger), after)
+    before = _measure(unseen, model, ledger)
+    line = f"{len(lessons)} lessons; loss {' -> '.join(f'{loss:.3f}' for loss in losses)}; kept: pass {kept}"
+    return line, [before, after] if before else [after]
 
 
 def _measure(labels: LabelSet, model: str, ledger: Ledger) -> Certificate | None:
@@ -124,12 +106,11 @@ def make_lessons(labels: LabelSet, items: Sequence[Item]) -> list[Lesson]:
         requests = _list_requests(replace(labels, items=[item])) if value is not None else []
         if len(requests) == 1 and value is not None:
             number = int(value) if value == int(value) else value
-            lessons.append(Lesson(item.id, requests[0], json.dumps({form: number})))
+            lessons.append([*requests[0], {"role": "assistant", "content": json.dumps({form: number})}])
     return lessons
 
 
 def _list_requests(labels: LabelSet) -> list[Any]:
-    """List what a judge would be asked of items; nothing of those that a rule decides."""
     requests: list[Any] = []
 
     def record(batch: list[Any]) -> list[Any]:
@@ -196,12 +177,13 @@ def train(
 
 def _encode(tokenizer: Any, lesson: Lesson, longest: int) -> dict[str, list[int]]:
     """Return the tokens of a prompt, as a run sends it, and of the verdict with its end, which alone is learned."""
+    *chat, answer = lesson
     if tokenizer.chat_template:
-        encoded = tokenizer.apply_chat_template(lesson.chat, add_generation_prompt=True, return_dict=True)
+        encoded = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True)
     else:
-        encoded = tokenizer("\n\n".join(turn["content"] for turn in lesson.chat))
+        encoded = tokenizer("\n\n".join(turn["content"] for turn in chat))
     prompt = list(encoded["input_ids"])
-    verdict = [*tokenizer(lesson.verdict, add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
+    verdict = [*tokenizer(answer["content"], add_special_tokens=False)["input_ids"], tokenizer.eos_token_id]
     room = longest - len(verdict)
     if len(prompt) > room:
         prompt = prompt[: room // 2] + prompt[len(prompt) - (room - room // 2) :]

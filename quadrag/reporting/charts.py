@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 from xml.sax.saxutils import escape, quoteattr
 
-from .table import Figure, Row, Table
+from .table import Cell, Figure, Row, Table
 
 INK, FAINT, RULE, PAPER, _OURS = (f"var(--{name})" for name in ("ink", "faint", "rule", "paper", "s1"))
 # Cividis, which every kind of colour vision tells apart; on the first five white is read best, on the others black.
@@ -25,38 +25,8 @@ _WIDTH, _MATRIX = 420, 700  # pixels of a chart: a telephone shows it a little s
 _EDGE, _NAME = 14, 13  # pixels: beside the outermost points, of a curve's name from the next
 _HEIGHT, _ASIDE = 220, 120  # of curves: their height, and the room of their names
 
-Interval = tuple[float, float] | None
 _NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")
 Panel = tuple[str, Callable[[str], str]]  # its heading, and what draws it with a label
-
-
-class Mark(NamedTuple):
-    """A row of a chart; without a value it is a heading. `sure` fills its sign, as one with an interval is."""
-
-    label: str
-    kind: str
-    value: float | None = None
-    interval: Interval = None
-    text: str = ""
-    sure: bool = True
-
-
-class Curve(NamedTuple):
-    """A curve: at each of its places a value, with its interval where there is one."""
-
-    name: str
-    kind: str
-    points: Sequence[tuple[int, float, Interval]]
-
-
-class Tile(NamedTuple):
-    """A cell of a matrix: its row and column from 0, its value, what is written there."""
-
-    row: int
-    column: int
-    value: float
-    text: str
-    under: str
 
 
 class Axis(NamedTuple):
@@ -66,7 +36,6 @@ class Axis(NamedTuple):
     pixels: float
 
     def place(self, value: float) -> float:
-        """Return how far from the first tick a value lies, in pixels."""
         return self.pixels * (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
 
 
@@ -80,100 +49,83 @@ def draw_table(table: Table) -> list[tuple[str, str]]:
 
 
 def _points(table: Table) -> Iterator[Panel]:
-    """Yield a panel for each column, a row of it for each line."""
-    for at, title in enumerate(_titles(table)):
-        rows = list(_rows(table, at))
-        if any(row.kind == "ours" for row in rows) and sum(row.value is not None for row in rows) > 1:
-            yield title, partial(draw_rows, rows, unit=_unit(line.cells[at].figure for line in table.rows))
-
-
-def _rows(table: Table, at: int) -> Iterator[Mark]:
-    """Yield the rows of a column, under those headings that have any."""
-    heading: list[Mark] = []
-    for line in table.rows:
-        if _is_heading(line):
-            heading = [Mark(line.label.strip(), "head")]
-        elif figure := line.cells[at].figure:
-            yield from heading
-            heading = []
-            text, sure = line.cells[at].text, bool(figure.interval)
-            yield Mark(_name(line), line.kind, figure.value, figure.interval, text, sure)
+    for column, head in enumerate(_split_heads(table)):
+        rows = _select_rows((line, line.cells[column]) for line in table.rows)
+        shown = [line for line, cell in rows if cell.figure]
+        if len(shown) > 1 and any(line.kind == "ours" for line in shown):
+            yield " ".join(filter(None, head)), partial(draw_rows, rows)
 
 
 def _curves(table: Table) -> Iterator[Panel]:
     """Yield a panel for each group of columns, all of one axis; without numbers in the heads, points."""
     groups: dict[str, list[tuple[int, str]]] = {}
-    last = axis = ""
-    for at, head in enumerate(table.columns):
-        group, _, own = head.rpartition("\n")
-        last = group or last
-        if (number := _NUMBER.fullmatch(own)) is None:
+    axis = ""
+    for column, (group, name) in enumerate(_split_heads(table)):
+        if (number := _NUMBER.fullmatch(name)) is None:
             yield from _points(table)
             return
-        groups.setdefault(last, []).append((at, number[2]))
+        groups.setdefault(group, []).append((column, number[2]))
         axis = number[1] or table.row_header
     every = [figure for line in table.rows for figure in _figures(line)]
-    ends = [end for figure in every for end in (figure.value, *(figure.interval or ()))]
     for group, columns in groups.items():
         curves = []
         for line in sorted(table.rows, key=lambda line: line.kind):  # ours first
-            figures = [(place, line.cells[at].figure) for place, (at, _) in enumerate(columns)]
-            points = [(place, figure.value, figure.interval) for place, figure in figures if figure]
-            curves += [Curve(_name(line), line.kind, points)] if points else []
-        if any(curve.kind == "ours" and len(curve.points) > 1 for curve in curves):
-            names = [number for _, number in columns]
-            yield group, partial(draw_curves, curves, names, ends=ends, title=axis, unit=_unit(every))
+            figures = [(place, line.cells[column].figure) for place, (column, _) in enumerate(columns)]
+            points = [(place, figure) for place, figure in figures if figure]
+            curves += [(line, points)] if points else []
+        if any(line.kind == "ours" and len(points) > 1 for line, points in curves):
+            yield group, partial(draw_curves, curves, [number for _, number in columns], every=every, title=axis)
 
 
 def _matrix(table: Table) -> Iterator[Panel]:
-    """Yield the one panel: topics under their fields, and what is over all of them."""
-    rows: list[tuple[str, str]] = []
-    tiles: list[Tile] = []
+    rows: list[tuple[str, Row]] = []
     for line in table.rows:
         kind = "head" if _is_heading(line) else "whole" if line.rule else "cell" if line.label.startswith(" ") else ""
         if kind == "head" or (kind and _figures(line)):
-            for at, cell in enumerate(line.cells):
-                if one := cell.figure:
-                    tiles.append(Tile(len(rows), at, one.value, cell.text, f"n {one.n}"))
-            rows.append((line.label.strip(), kind))
-    if tiles:
-        columns = [head.split("\n") for head in table.columns]
-        yield "", partial(draw_matrix, tiles, rows, columns)
+            rows.append((kind, line))
+    if any(_figures(line) for _, line in rows):
+        yield "", partial(draw_matrix, rows, [head.split("\n") for head in table.columns])
 
 
 def _forest(table: Table) -> Iterator[Panel]:
-    """Yield a panel for each unit, with every difference in it."""
-    panels: dict[str, list[Mark]] = {}
-    heading: list[Mark] = []
-    for line in table.rows:
-        cell = next((cell for cell in line.cells if cell.figure), None)
-        if _is_heading(line):
-            heading = [Mark(line.label.strip(), "head")]
-        elif cell and (figure := cell.figure):
-            rows = panels.setdefault(figure.unit, [])
-            rows += [mark for mark in heading if mark not in rows]
-            text = f"{cell.text} ({cell.sub})" if cell.sub else cell.text
-            rows.append(Mark(_name(line), "ours", figure.value, figure.interval, text, figure.sure))
-    for unit, rows in panels.items():
-        yield unit, partial(draw_rows, rows, difference=True)
+    lines = [(line, next((cell for cell in line.cells if cell.figure), Cell(""))) for line in table.rows]
+    for unit in dict.fromkeys(cell.figure.unit for _, cell in lines if cell.figure):
+        within = ((line, cell) for line, cell in lines if cell.figure is None or cell.figure.unit == unit)
+        yield unit, partial(draw_rows, _select_rows(within), difference=True)
 
 
 _FORMS = {"points": _points, "curves": _curves, "heat": _matrix, "forest": _forest}
 
 
-def _titles(table: Table) -> list[str]:
-    titles = []
-    last = ""
+def _select_rows(lines: Iterable[tuple[Row, Cell]]) -> list[tuple[Row, Cell]]:
+    """Leave out the lines whose cell has no figure, and the headings under which none is left."""
+    rows: list[tuple[Row, Cell]] = []
+    heading: list[tuple[Row, Cell]] = []
+    for line, cell in lines:
+        if _is_heading(line):
+            heading = [(line, cell)]
+        elif cell.figure:
+            rows += [*heading, (line, cell)]
+            heading = []
+    return rows
+
+
+def _split_heads(table: Table) -> Iterator[tuple[str, str]]:
+    """Yield of each column its group, which the head of the first one alone may name, and its own name."""
+    group = ""
     for head in table.columns:
-        group, mark, own = head.replace("-\n", "").replace("_\n", "_").rpartition("\n")
-        last = group or last
-        titles.append(" ".join(filter(None, (last if mark else "", own))))
-    return titles
+        above, line_end, name = head.replace("-\n", "").replace("_\n", "_").rpartition("\n")
+        group = above or group
+        yield group if line_end else "", name
 
 
-def _unit(figures: Iterable[Figure | None]) -> str:
-    units = {figure.unit for figure in figures if figure}
+def _common_unit(figures: Iterable[Figure]) -> str:
+    units = {figure.unit for figure in figures}
     return units.pop() if len(units) == 1 else ""
+
+
+def _ends(figures: Iterable[Figure]) -> list[float]:
+    return [end for figure in figures for end in (figure.value, *(figure.interval or ()))]
 
 
 def _name(line: Row) -> str:
@@ -221,74 +173,75 @@ class _Canvas:
         self.add("text", escape(_clean(text)), **place, fill=colour, font_size=size, font_weight=weight)
 
     def render(self, width: float, height: float, label: str) -> str:
-        """Return the drawing as an image of a page, with its label."""
         (left, top), size = self._corner, f'width="{_number(width)}" height="{_number(height)}"'
         view = f'viewBox="{_number(-left)} {_number(-top)} {_number(width)} {_number(height)}"'
         return f'<svg role="img" aria-label={quoteattr(_clean(label))} {size} {view}>{"".join(self._parts)}</svg>'
 
 
-def draw_rows(rows: Sequence[Mark], label: str, difference: bool = False, unit: str = "") -> str:
-    """Draw rows: label and text, and under them the value with its interval; a `difference` has a line at 0."""
+def draw_rows(rows: Sequence[tuple[Row, Cell]], label: str, difference: bool = False) -> str:
     heights = []
     y = 0
-    for row in rows:
-        y += 22 if row.value is None else 34
+    for _, cell in rows:
+        y += 34 if cell.figure else 22
         heights.append(y - 8)
-    ends = [end for row in rows if row.value is not None for end in (row.value, *(row.interval or ()))]
-    axis = Axis(find_ticks([*ends, 0.0] if difference else ends, 7), _WIDTH - 2 * _EDGE)
+    figures = [cell.figure for _, cell in rows if cell.figure]
+    unit = "" if difference else _common_unit(figures)
+    axis = Axis(find_ticks(_ends(figures) + [0.0] * difference, 7), _WIDTH - 2 * _EDGE)
     canvas = _Canvas((_EDGE, 4))
     for tick in axis.ticks:
         colour = FAINT if difference and not tick else RULE
         canvas.line(axis.place(tick), 0, axis.place(tick), y, colour)
         canvas.text(axis.place(tick), y + 12, f"{tick:g}{unit}", FAINT, "middle", 11)
-    for row, height in zip(rows, heights, strict=True):
-        if row.value is None:
-            canvas.text(-_EDGE, height, cut_text(row.label, _WIDTH / _BOLD)[0], weight=600)
+    for (line, cell), height in zip(rows, heights, strict=True):
+        figure = cell.figure
+        if figure is None:
+            canvas.text(-_EDGE, height, cut_text(line.label.strip(), _WIDTH / _BOLD)[0], weight=600)
             continue
-        ours = row.kind == "ours"
+        ours = line.kind == "ours"
         ink, colour = (INK, _OURS) if ours else (FAINT, FAINT)
-        room = _WIDTH - cut_text(row.text, 1000)[1] - 8
-        canvas.text(-_EDGE, height - 15, cut_text(row.label, room)[0], ink)
-        canvas.text(_WIDTH - _EDGE, height - 15, row.text, ink, "end")
-        if row.interval:
-            canvas.line(*(axis.place(row.interval[0]), height, axis.place(row.interval[1]), height), colour, 2)
-        canvas.sign(axis.place(row.value), height, colour, ours, ours and row.sure)
+        text = f"{cell.text} ({cell.sub})" if difference and cell.sub else cell.text
+        room = _WIDTH - cut_text(text, 1000)[1] - 8
+        canvas.text(-_EDGE, height - 15, cut_text(_name(line), room)[0], ink)
+        canvas.text(_WIDTH - _EDGE, height - 15, text, ink, "end")
+        if figure.interval:
+            low, high = map(axis.place, figure.interval)
+            canvas.line(low, height, high, height, colour, 2)
+        sure = figure.sure if difference else bool(figure.interval)
+        canvas.sign(axis.place(figure.value), height, colour, ours, ours and sure)
     return canvas.render(_WIDTH, y + 26, label)
 
 
-def draw_curves(
-    curves: Sequence[Curve],
-    names: Sequence[str],
-    label: str,
-    ends: Sequence[float],
-    title: str,
-    unit: str,
-) -> str:
-    """Draw curves over named places, each with its name at its end; the axis reaches all `ends`."""
+Curve = tuple[Row, Sequence[tuple[int, Figure]]]  # a line, and its figures with the number of the place of each
+
+
+def draw_curves(curves: Sequence[Curve], names: Sequence[str], label: str, every: Sequence[Figure], title: str) -> str:
+    """Draw curves over named places, each with its name at its end; the axis reaches `every` figure of a table."""
+    unit = _common_unit(every)
     left = 34 + 8 * len(unit)
     plot = _WIDTH - left - _ASIDE - 12
     height = max(_HEIGHT, _NAME * len(curves))
-    axis = Axis(find_ticks(ends, 5), height)
+    axis = Axis(find_ticks(_ends(every), 5), height)
     across = [_EDGE + (plot - 2 * _EDGE) * at / max(len(names) - 1, 1) for at in range(len(names))]
     canvas = _Canvas((left, 8))
     for tick in axis.ticks:
         canvas.line(0, height - axis.place(tick), plot, height - axis.place(tick), RULE)
         canvas.text(-6, height - axis.place(tick), f"{tick:g}{unit}", FAINT, "end", 11)
-    ours = [curve for curve in curves if curve.kind == "ours"]
-    colours = [f"var(--s{ours.index(curve) % _SERIES + 1})" if curve.kind == "ours" else FAINT for curve in curves]
-    for curve, colour in reversed([*zip(curves, colours, strict=True)]):  # ours on top
-        mine = curve.kind == "ours"
-        shift = 4 * (ours.index(curve) - (len(ours) - 1) / 2) if mine else 0  # intervals beside each other
-        points = [(across[at] + shift, height - axis.place(value)) for at, value, _ in curve.points]
+    n_ours = sum(line.kind == "ours" for line, _ in curves)  # these come first
+    colours = [f"var(--s{at % _SERIES + 1})" if at < n_ours else FAINT for at in range(len(curves))]
+    for at, (line, figures) in reversed([*enumerate(curves)]):  # ours on top
+        colour, ours = colours[at], line.kind == "ours"
+        shift = 4 * (at - (n_ours - 1) / 2) if ours else 0  # intervals beside each other
+        points = [(across[place] + shift, height - axis.place(figure.value)) for place, figure in figures]
         path = "M" + "L".join(f"{_number(x)},{_number(y)}" for x, y in points)
-        broken = "" if mine else "4,3"
-        canvas.add("path", d=path, fill="none", stroke=colour, stroke_width=1 + mine, stroke_dasharray=broken)
-        for (x, y), (_, _, interval) in zip(points, curve.points, strict=True):
-            if interval:
-                canvas.line(x, height - axis.place(interval[0]), x, height - axis.place(interval[1]), colour)
-            canvas.sign(x, y, colour, mine, mine)
-    for x, place in zip(across, names, strict=True):
-        canvas.text(x, height + 16, place, FAINT, "middle", 11)
+        broken = "" if ours else "4,3"
+        canvas.add("path", d=path, fill="none", stroke=colour, stroke_width=1 + ours, stroke_dasharray=broken)
+        for (x, y), (_, figure) in zip(points, figures, strict=True):
+            if figure.interval:
+                low, high = (height - axis.place(end) for end in figure.interval)
+                canvas.line(x, low, x, high, colour)
+            canvas.sign(x, y, colour, ours, ours)
+    for x, name in zip(across, names, strict=True):
+        canvas.text(x, height + 16, name, FAINT, "middle", 11)
     canvas.text(plot / 2, height + 34, title, FAINT, "middle", 11)
     _name_ends(canvas, curves, colours, axis, plot)
     return canvas.render(_WIDTH, height + 52, label)
@@ -296,32 +249,31 @@ def draw_curves(
 
 def _name_ends(canvas: _Canvas, curves: Sequence[Curve], colours: Sequence[str], axis: Axis, plot: float) -> None:
     """Write each curve's name behind its end; where ends are too near to each other, names are moved apart."""
-    ended = sorted((axis.pixels - axis.place(curve.points[-1][1]), at) for at, curve in enumerate(curves))
+    ended = sorted((axis.pixels - axis.place(points[-1][1].value), at) for at, (_, points) in enumerate(curves))
     places: list[float] = []
     for y, _ in ended:
         places.append(max(y, places[-1] + _NAME) if places else y)
-    below = max(places[-1] - axis.pixels, 0)
+    overflow = max(places[-1] - axis.pixels, 0)
     for (y, at), place in zip(ended, places, strict=True):
-        canvas.line(plot + 6, y, plot + 16, place - below, colours[at])
-        weight = 600 if curves[at].kind == "ours" else 400
-        name = cut_text(curves[at].name, _ASIDE - 10)[0]
-        canvas.text(plot + 20, place - below, name, colours[at], "", 11, weight)
+        line = curves[at][0]
+        canvas.line(plot + 6, y, plot + 16, place - overflow, colours[at])
+        weight = 600 if line.kind == "ours" else 400
+        canvas.text(plot + 20, place - overflow, cut_text(_name(line), _ASIDE - 10)[0], colours[at], "", 11, weight)
 
 
-def draw_matrix(
-    tiles: Sequence[Tile], rows: Sequence[tuple[str, str]], columns: Sequence[Sequence[str]], label: str
-) -> str:
+def draw_matrix(rows: Sequence[tuple[str, Row]], columns: Sequence[Sequence[str]], label: str) -> str:
     """Draw value and count in every cell, the last column and row apart from the others.
 
-    A row is its label and kind, ``head``, ``cell`` or ``whole``; a column the lines of its heading.
+    A row has its kind, ``head``, ``cell`` or ``whole``; a column the lines of its heading.
     """
-    left = min(max(cut_text(text, 1000)[1] for text, _ in rows) + 14, _MATRIX // 3)
+    labels = [line.label.strip() for _, line in rows]
+    left = min(max(cut_text(text, 1000)[1] for text in labels) + 14, _MATRIX // 3)
     step = (_MATRIX - left - 6) / len(columns)
     top = 14 * max(map(len, columns)) + 8
     canvas = _Canvas((left, top))
     tops: list[int] = []
     y = 0
-    for text, kind in rows:
+    for (kind, _), text in zip(rows, labels, strict=True):
         y += 6 * (kind == "whole")
         tops.append(y)
         head = kind == "head"
@@ -331,15 +283,16 @@ def draw_matrix(
     for edge, lines in zip(edges, columns, strict=True):
         for up, line in enumerate(reversed(lines)):
             canvas.text(edge + step / 2, -6 - 14 * up, line, FAINT, "middle", 11)
-    values = [tile.value for tile in tiles]
+    values = [figure.value for _, row in rows for figure in _figures(row)]
     low, high = min(values), max(values)
-    for tile in tiles:
-        rank = round((len(HEAT) - 1) * (tile.value - low) / ((high - low) or 1))
-        ink = "#ffffff" if rank < len(HEAT) / 2 else "#000000"
-        x, upper = edges[tile.column], tops[tile.row]
-        canvas.add("rect", x=x, y=upper, width=step - 2, height=32, fill=HEAT[rank])
-        canvas.text(x + step / 2 - 1, upper + 11, tile.text, ink, "middle", 12, 600)
-        canvas.text(x + step / 2 - 1, upper + 24, tile.under, ink, "middle", 10)
+    for (_, row), upper in zip(rows, tops, strict=True):
+        for x, cell in zip(edges, row.cells, strict=True):
+            if cell.figure:
+                rank = round((len(HEAT) - 1) * (cell.figure.value - low) / ((high - low) or 1))
+                ink = "#ffffff" if rank < len(HEAT) / 2 else "#000000"
+                canvas.add("rect", x=x, y=upper, width=step - 2, height=32, fill=HEAT[rank])
+                canvas.text(x + step / 2 - 1, upper + 11, cell.text, ink, "middle", 12, 600)
+                canvas.text(x + step / 2 - 1, upper + 24, f"n {cell.figure.n}", ink, "middle", 10)
     return canvas.render(_MATRIX, top + y + 2, label)
 
 

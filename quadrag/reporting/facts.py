@@ -1,15 +1,22 @@
 """What a reader must know of runs beside their values: models, data, calls, cost, times; and what a run will take."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from quadrag.chat.estimate import RULE, Estimate, Stage
-from quadrag.results.run import Run
+from quadrag.chat.estimate import RULE, Estimate
+from quadrag.provenance import join
+from quadrag.results.note import NoteCode
+from quadrag.results.run import Run, Status
+from quadrag.results.selection import pool_rows
 from quadrag.stats import spread
 from quadrag.systems.models import JUDGE
 
-from .names import NOTHING
-from .table import Cell, Row, Table
+from .messages import say, say_invalid
+from .notes import note_validity
+from .published import list_reasons
+from .table import NOTHING, Cell, Row, Table, count_all, count_both
+from .tables import spread_samples
 
 _ROLES = {"llm": "answers", "entity": "entities"}
 _LENGTHS = (
@@ -20,8 +27,6 @@ _JUDGED = "Where there are no answers yet a judge is asked this often at most: r
 
 
 def list_facts(results: Sequence[Run]) -> list[tuple[str, str]]:
-    """List what a reader must know of runs, by name; what is not known is left out."""
-
     def join(values: Iterable[str]) -> str:
         return "; ".join(dict.fromkeys(value for value in values if value))
 
@@ -51,7 +56,6 @@ def show_time(moment: str) -> str:
 
 
 def describe_calls(results: Sequence[Run]) -> str:
-    """Say how many calls the commands behind runs made last, and how many kept replies were used, and since when."""
     parts = []
     for role, total in _sum_up(results).items():
         tried = f" ({total['retries']} tried again)" if total["retries"] else ""
@@ -62,7 +66,6 @@ def describe_calls(results: Sequence[Run]) -> str:
 
 
 def describe_cost(results: Sequence[Run]) -> str:
-    """Say what tokens and money the commands behind runs spent last, by stage; "" where no tokens were counted."""
     stages = {_ROLES.get(role, role): total for role, total in _sum_up(results).items()}
     stages = {stage: total for stage, total in stages.items() if total["prompt_tokens"] + total["completion_tokens"]}
     if len(stages) > 1:
@@ -90,7 +93,6 @@ def _add(spent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def describe_kept(results: Sequence[Run]) -> list[str]:
-    """Say what was not asked again, a line each: runs that were finished before, answers that are kept ones."""
     kept = []
     again = [result.record for result in results if result.reused]
     if again:
@@ -110,11 +112,17 @@ def describe_kept(results: Sequence[Run]) -> list[str]:
 
 def tabulate_estimate(estimate: Estimate, currency: str | None) -> Table:
     """Make the table of an estimate; `currency` is that of the prices, None where there are none."""
-    stages = estimate.stages
-    rows = {f"{one.name}, {one.model}": [one] for one in stages}
+    stages = describe_estimate(estimate)["stages"]
+    rows = {f"{stage['stage']}, {stage['model']}": [stage] for stage in stages}
     rows |= {"all": stages} if len(stages) > 1 else {}
-    lines = [Row(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
-    asked = {one.name for one in stages if one.calls}
+    forms = dict.fromkeys(("calls", "kept", "prompt_tokens", "completion_tokens", "most_completion_tokens"), ",")
+    forms |= {"cost": ".4g", "most_cost": ".4g"} if currency is not None else {}
+    lines = []
+    for name, group in rows.items():
+        columns = [([stage[part] for stage in group], form) for part, form in forms.items()]
+        cells = [Cell(NOTHING if None in values else f"{sum(values):{form}}") for values, form in columns]
+        lines.append(Row(name, cells, rule=name == "all"))
+    asked = {stage["stage"] for stage in stages if stage["calls"]}
     notes = [
         "calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies.",
         f"Tokens are reckoned: {RULE}.",
@@ -123,35 +131,89 @@ def tabulate_estimate(estimate: Estimate, currency: str | None) -> Table:
         *estimate.notes,
         *["No price: --prices FILE names what tokens cost."] * (currency is None),
     ]
-    columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency is not None else [])]
-    return Table("What it will take; no model was asked", "stage", columns, lines, notes)
-
-
-def _cells(stages: Sequence[Stage], priced: bool) -> list[Cell]:
-    counts = [[getattr(one, name) for one in stages] for name in ("calls", "kept", "prompt_tokens", "reply_tokens")]
-    counts.append([one.most_tokens for one in stages])
-    costs = [[one.cost(n) for one in stages for n in [getattr(one, name)]] for name in ("reply_tokens", "most_tokens")]
-    texts = [(values, ",") for values in counts] + [(values, ".4g") for values in costs if priced]
-    return [Cell(NOTHING if None in values else f"{sum(values):{form}}") for values, form in texts]
+    heads = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency is not None else [])]
+    return Table("What it will take; no model was asked", "stage", heads, lines, notes)
 
 
 def describe_estimate(estimate: Estimate) -> dict[str, Any]:
-    """Return an estimate as a program reads it."""
     stages = []
-    for one in estimate.stages:
-        cost, most = one.cost(one.reply_tokens), one.cost(one.most_tokens)
+    for stage in estimate.stages:
+        cost, most = stage.cost(stage.reply_tokens), stage.cost(stage.most_tokens)
         stages.append(
             {
-                "stage": one.name,
-                "model": one.model,
-                "calls": one.calls,
-                "kept": one.kept,
-                "prompt_tokens": one.prompt_tokens,
-                "completion_tokens": one.reply_tokens,
-                "most_completion_tokens": one.most_tokens,
+                "stage": stage.name,
+                "model": stage.model,
+                "calls": stage.calls,
+                "kept": stage.kept,
+                "prompt_tokens": stage.prompt_tokens,
+                "completion_tokens": stage.reply_tokens,
+                "most_completion_tokens": stage.most_tokens,
                 "cost": None if cost is None else float(cost),
                 "most_cost": None if most is None else float(most),
             }
         )
-    tokens = dict.fromkeys((one.model for one in estimate.stages), f"reckoned, {RULE}")
+    tokens = dict.fromkeys((stage.model for stage in estimate.stages), f"reckoned, {RULE}")
     return {"stages": stages, "tokens": tokens, **({"notes": estimate.notes} if estimate.notes else {})}
+
+
+def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:
+    """Return runs of one benchmark as an object for JSON, values in the metrics' own units, mostly 0 to 1.
+
+    Args:
+        results: of the runs.
+        profiles: those whose rows are wanted.
+        folder: where the runs lie; None of answers that were scored without one.
+
+    Returns:
+        ``benchmark``, ``config``, ``name`` (what answered) and ``recipe``, null where runs differ; ``folder``;
+        ``valid``, and why not (``invalid``); ``notes``, what stands above a table; what is partial (``stopped``,
+        ``coverage``); whose the data are (``provenance``); what keeps the runs from
+        their recipe's row (``not_replicated``); and ``rows``, a metric over all questions of a split each, before them
+        those over all splits. One that could not be computed says why (``not_run``), one of several samples
+        has their spread.
+    """
+    runs = [result.record for result in results]
+
+    def shared(values: Sequence[str | None]) -> str | None:
+        return values[0] if len(set(values)) == 1 else None
+
+    several = len({run.llm for run in runs}) > 1
+    reasons = [(name, say(reason)) for name, reason in list_reasons(results, profiles[0])]
+    return {
+        "benchmark": runs[0].benchmark,
+        "config": shared([run.config for run in runs]),
+        "name": shared([run.llm for run in runs]),
+        "folder": None if folder is None else str(folder),
+        "valid": not any(run.has_note(NoteCode.INVALID) for run in runs),
+        "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
+        "notes": [say(note) for note in note_validity(results)],
+        "stopped": next((say(result.stopped) for result in results if result.stopped), None),
+        "coverage": next((str(run.coverage) for run in runs if run.coverage), None),
+        "provenance": join(run.whose for run in runs).value,
+        "recipe": shared([_name_recipe(result) for result in results]),
+        "not_replicated": [f"{name}: {why}" if len({*dict(reasons)}) > 1 else why for name, why in reasons],
+        "rows": [row for result in results for row in _rows(result, profiles)],
+    }
+
+
+def _name_recipe(result: Run) -> str | None:
+    return result.record.spec.replica.recipe if result.record.spec.replica else None
+
+
+def _rows(result: Run, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
+    scores = [score for score in result.whole() if score.profile in profiles]
+    for score in (*(one for profile in profiles for one in pool_rows(result, scores, profile)), *scores):
+        spread = spread_samples(result, score)
+        yield {
+            "name": result.record.llm,
+            "recipe": _name_recipe(result),
+            "retriever": result.record.retriever,
+            **{name: getattr(score.key, name) for name in ("config", "split", "metric", "key")},
+            **{name: getattr(score, name) for name in ("profile", "value", "interval")},
+            "n": count_both(score)[0],
+            "n_total": count_all(score),
+            "signature": score.signature,
+            **({"samples": spread} if spread else {}),
+            "valid": score.status is not Status.INVALID,
+            **({} if score.ran else {"not_run": score.reason}),
+        }

@@ -6,16 +6,14 @@ from collections.abc import Hashable, Iterable, Sequence
 from quadrag.benchmark import load
 from quadrag.metric_record import metric_record
 from quadrag.prompts import are_own
-from quadrag.provenance import Provenance
 from quadrag.results.check import check_context, check_validity
 from quadrag.results.note import Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
 from quadrag.results.run import PROFILES, Run, Score, Status
 from quadrag.spec import EXTRACTIVE, RAG, UNKNOWN
 
-from .names import CHARACTERS, FEW, name_apart
 from .published import Published, find_beside, note_recipe
-from .table import Row, load_tables
+from .table import CHARACTERS, FEW, Row, load_tables, name_apart
 
 SHOWN = 0.0005  # a difference of rates that tables show
 INTERVALS = Note(NoteCode.INTERVALS, {"least": FEW})
@@ -52,13 +50,11 @@ def note_ours(results: Sequence[Run], scores: Sequence[Sequence[Score]], profile
 
 
 def note_units(scores: Iterable[Score], profile: str) -> Note:
-    """Name the units of values: percent, and lengths by their keys."""
     lengths = dict.fromkeys(score.label for score in scores if score.record.unit == CHARACTERS)
     return Note(NoteCode.UNITS, {"profile": profile, **({"kind": "lengths", "keys": [*lengths]} if lengths else {})})
 
 
 def note_lower(keys: Iterable[tuple[str, str]]) -> list[Note]:
-    """Say of which keys, each named after its metric, a lower value is the better one."""
     lower = dict.fromkeys(key for metric, key in keys if metric_record(metric).key(key).direction == "lower")
     return [Note(NoteCode.LOWER_BETTER, {"keys": [*lower]})] if lower else []
 
@@ -126,8 +122,6 @@ def note_beside(runs: Sequence[RunRecord]) -> list[Note]:
         notes.append(Note(NoteCode.UNSAID, {"kind": "prompts"}))
     if any(map(_has_our_prompts, beside)):
         notes.append(Note(NoteCode.OTHER_PROMPTS))
-    if any(run.whose is Provenance.UNVERIFIED for run in beside):
-        notes.append(Note(NoteCode.UNVERIFIED))
     return notes
 
 
@@ -136,23 +130,3 @@ def _has_our_prompts(run: RunRecord) -> bool:
     by_model = run.command[1:2] == ["run"] and run.llm != EXTRACTIVE and run.retriever != RAG
     own = are_own(run.benchmark, run.prompts) or run.retriever == load(run.benchmark).handed_over
     return by_model and not (run.spec.replica or own)
-
-
-def note_corpus(runs: Sequence[RunRecord]) -> list[Note]:
-    """Say where ours searched another corpus than the printed rows beside them, as with the gold documents in it."""
-    added = dict.fromkeys(
-        f"{name}={value}"
-        for run in runs
-        for name in load(run.benchmark).corpus_options
-        if (value := _find_added(run, name))
-    )
-    return [Note(NoteCode.OTHER_CORPUS, {"options": [*added]})] if added else []
-
-
-def _find_added(run: RunRecord, option: str) -> str:
-    """Return of which split an option put gold documents into a run's corpus, or a system of one's own found any."""
-    gave = run.service or {}
-    found = gave.get("by") == "id" or (gave.get("by") == "text" and gave.get("gold"))
-    if run.retrieval is None:
-        return "+".join(run.splits) if found else ""
-    return str(run.options.get(option) or "")

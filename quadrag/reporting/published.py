@@ -1,31 +1,35 @@
-"""The papers' own numbers, in our names and units, with the conditions they were made under.
+"""The papers' own numbers, ours under them, and which printed row a recipe's runs replicate, or why they do not.
 
-The figures are in ``published.csv`` of a benchmark's room as printed; its ``mapping.csv`` says, per table, task and
-printed metric, which config, split, retriever and metric of ours it is, and what to multiply by. ``*`` for a table or a
-task is every one of the paper. A rejection table's ``noise=1.0`` is the only split of its config.
+The figures are in ``published.csv`` of a benchmark's room, their settings in our names; its ``mapping.csv`` says, per
+table, task and printed metric, which config, split, retriever and metric of ours it is, and what to multiply by. ``*``
+for a table or a task is every one of the paper. A row is replicated where all that its recipe fixes holds: model,
+settings, the authors' data, every question. It is marked, and so, by another sign, is one that is not replicated.
 """
 
 import csv
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.benchmark import Benchmark, load
 from quadrag.data.card_facts import card_facts
 from quadrag.metric_record import metric_record
+from quadrag.parts import SETTINGS
 from quadrag.prompts import are_own
 from quadrag.provenance import Provenance
 from quadrag.results.note import Note, NoteCode, group_notes
 from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Run
-from quadrag.retrieval.search import RETRIEVERS
-from quadrag.spec import RAG, UNKNOWN, Replica
+from quadrag.results.run import PROFILES, Run, Score
+from quadrag.spec import NONE, RAG, UNKNOWN, Replica
 
-from .table import RATE, Row, Table
+from .table import NOTHING, RATE, Cell, Figure, Row, Table, our_lines
+
+_REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
 
 
 class Published(NamedTuple):
@@ -51,7 +55,6 @@ class Published(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """The unit of the value."""
         return metric_record(self.module).key(self.key).unit
 
     @property
@@ -70,28 +73,68 @@ class Published(NamedTuple):
 
 
 @cache
+def read_rows(benchmark: str, file: str) -> list[dict[str, str]]:
+    """Read a table that lies beside a benchmark's record; [] where there is none."""
+    path = catalogue.plugin_folder(benchmark) / file
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+@cache
+def read_printed(benchmark: str) -> list[dict[str, str]]:
+    """Read all rows of ``published.csv``, each with the parts of its setting by their names."""
+    rows = read_rows(benchmark, "published.csv")
+    return [{**row, **dict(pair.split("=", 1) for pair in row["setting"].split(";"))} for row in rows]
+
+
+@cache
 def read_published(benchmark: str) -> tuple[Published, ...]:
     """Read every printed number of a benchmark's paper that has a counterpart here, in the paper's order."""
-    folder = catalogue.plugin_folder(benchmark)
-    if not (folder / "published.csv").is_file():
-        return ()
-    with (folder / "mapping.csv").open(encoding="utf-8", newline="") as lines:
-        mapping = {(row["table"], row["task"], row["metric"]): row for row in csv.DictReader(lines)}
-    with (folder / "published.csv").open(encoding="utf-8", newline="") as lines:
-        return tuple(_convert(mapping, lines))
+    mapping = {(row["table"], row["task"], row["metric"]): row for row in read_rows(benchmark, "mapping.csv")}
+    numbers = []
+    for row in read_printed(benchmark):
+        places = itertools.product((row["table"], "*"), (row["task"], "*"))
+        if ours := next(
+            (mapping[*place, row["metric"]] for place in places if (*place, row["metric"]) in mapping), None
+        ):
+            numbers.append(_convert(row, ours))
+    return tuple(numbers)
+
+
+def _convert(row: Mapping[str, str], ours: Mapping[str, str]) -> Published:
+    retriever = row.get("retriever", "")
+    names = {**row, "retriever": retriever, "split": row["split"].partition("_")[0]}
+    searched = {name: row[name] for name in SETTINGS if row.get(name, NONE) != NONE and retriever != NONE}
+    # Where shares are printed, as 0.3402, percent has two decimals less.
+    shares = ours["scale"] == "1" and metric_record(ours["module"]).key(ours["key"]).unit == RATE
+    return Published(
+        table=row["table"],
+        model=row["llm"],
+        language=row.get("lang", ""),
+        config=ours["config"].format(**names),
+        split=ours["split"].format(**names),
+        retriever=ours["retriever"].format(**names),
+        module=ours["module"],
+        key=ours["key"],
+        value=round(float(row["value"]) * float(ours["scale"]), 12),
+        decimals=max(len(row["value"].partition(".")[2]) - 2 * shares, 0),
+        conditions=ours["conditions"],
+        note=row["note"],
+        setting={name: int(value) if value.isdigit() else value for name, value in searched.items()},
+    )
+
+
+def read_table(benchmark: str, number: str) -> list[Published]:
+    return [row for row in read_published(benchmark) if row.table == number]
 
 
 def read_table_beside(benchmark: str, number: str, runs: Sequence[RunRecord]) -> list[Published]:
     """Read the printed numbers of a table that runs are shown in, less those of configs run on the user's own data."""
-    own, others = (
-        {_ability(run.config) for run in runs if (run.whose is Provenance.OWN) is so} for so in (True, False)
-    )
-    return [row for row in read_table(benchmark, number) if others and _ability(row.config) not in own - others]
-
-
-def read_table(benchmark: str, number: str) -> list[Published]:
-    """Read the printed numbers of one table."""
-    return [row for row in read_published(benchmark) if row.table == number]
+    own = {_family(run.config) for run in runs if run.whose is Provenance.OWN}
+    others = {_family(run.config) for run in runs if run.whose is not Provenance.OWN}
+    return [row for row in read_table(benchmark, number) if others and _family(row.config) not in own - others]
 
 
 def find_published(benchmark: str, config: str, retriever: str, settings: Mapping[str, Any]) -> list[Published]:
@@ -103,13 +146,13 @@ def find_published(benchmark: str, config: str, retriever: str, settings: Mappin
     return [
         row
         for row in read_published(benchmark)
-        if _ability(row.config) == _ability(config)
+        if _family(row.config) == _family(config)
         and row.retriever == retriever
         and all(settings.get(name) == value for name, value in row.setting.items())
     ]
 
 
-def _ability(config: str) -> str:
+def _family(config: str) -> str:
     return config.removesuffix("_original")
 
 
@@ -134,99 +177,73 @@ def _find_usual(benchmark: Benchmark, config: str) -> list[Published]:
     tables: dict[tuple[str, str], list[Published]] = {}
     for row in read_published(benchmark.name):
         sizes = {name: value for name, value in row.setting.items() if name in ("chunk_size", "chunk_overlap", "top_k")}
-        if _ability(row.config) == _ability(config) and sizes.items() <= usual.items():
+        if _family(row.config) == _family(config) and sizes.items() <= usual.items():
             tables.setdefault((row.table, row.retriever), []).append(row)
     return max(tables.values(), key=lambda rows: len({row.model for row in rows}), default=[])
 
 
-def _convert(mapping: dict[tuple[str, str, str], dict[str, str]], lines: Iterator[str]) -> Iterator[Published]:
-    for row in csv.DictReader(lines):
-        places = itertools.product((row["table"], "*"), (row["task"], "*"))
-        ours = next((found for place in places if (found := mapping.get((*place, row["metric"])))), None)
-        if ours is None:
-            continue
-        setting = dict(pair.split("=", 1) for pair in row["setting"].split(";"))
-        setting |= {"task": row["task"], "split": row["split"].partition("_")[0]}
-        if "generator" in setting:
-            # This paper names a retriever by its embedding.
-            named = setting["retriever"]
-            setting |= {"llm": setting["generator"], "embedding": named}
-            setting["retriever"] = "none" if named == "none" else "dense"
-        setting["retriever"] = setting.get("retriever", "").replace("_", "-")
-        if "noise" in setting:
-            setting["noise"] = f"{float(setting['noise']) * 100:g}"
-        yield Published(
-            table=row["table"],
-            model=setting.get("model") or setting["llm"],
-            language=setting.get("lang", ""),
-            config=ours["config"].format(**setting),
-            split=ours["split"].format(**setting),
-            retriever=ours["retriever"].format(**setting),
-            module=ours["module"],
-            key=ours["key"],
-            value=round(float(row["value"]) * float(ours["scale"]), 12),
-            decimals=_decimals(row["value"], ours),
-            conditions=ours["conditions"],
-            note=row["note"],
-            setting=_retrieval(setting) if "top_k" in setting else {},
-        )
+# Lines of a table.
 
 
-def _decimals(printed: str, ours: Mapping[str, str]) -> int:
-    """Return the decimals of a printed number; where shares are printed, as 0.3402, those that percent has."""
-    shares = ours["scale"] == "1" and metric_record(ours["module"]).key(ours["key"]).unit == RATE
-    return max(len(printed.partition(".")[2]) - 2 * shares, 0)
+def printed_lines(
+    rows: Iterable[Published],
+    columns: Sequence[Hashable],
+    name: Callable[[Published], str] = attrgetter("model"),
+    place: Callable[[Published], Hashable] = attrgetter("key"),
+) -> list[Row]:
+    """Make a line of printed numbers for each name; ? stands behind a doubtful one, a dash where none is printed."""
+    named: dict[str, dict[Hashable, Cell]] = {}
+    for row in rows:
+        figure = Figure(float(row.printed), unit="%" if row.unit == RATE else "")
+        named.setdefault(name(row), {})[place(row)] = Cell(row.printed + "?" * bool(row.doubt), figure=figure)
+    return [Row(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]
 
 
-def _retrieval(printed: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row's setting by our names; what its retriever does not use is left out."""
-    if printed["retriever"] == "none":
-        return {}
-    names = {"chunk_size": "chunk_size", "overlap": "chunk_overlap", "top_k": "top_k"}
-    numbers = {ours: int(printed[theirs]) for theirs, ours in names.items() if theirs in printed}
-    models = {name: printed[name] for name in ("embedding", "reranker") if printed.get(name, "none") != "none"}
-    # The authors' search server takes a character for a term.
-    entry = RETRIEVERS.get(printed["retriever"])
-    terms = {"tokenizer": "unigram"} if entry and "tokenizer" in entry.settings else {}
-    return {**numbers, **models, **terms}
-
-
-_REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
-
-
-# The rows in tables.
-
-
-def find_row(runs: Iterable[RunRecord], labels: Sequence[str]) -> str:
-    """Find the printed row, among those with labels, that a recipe of the runs is of; "" where none is."""
+def find_row(runs: Iterable[RunRecord], printed: Iterable[Row]) -> str:
+    """Find the label of the printed line that a recipe of the runs is of; "" where none is."""
     replicas = [run.spec.replica for run in runs if run.spec.replica]
-    return next((label for label in labels if any(_is_row(label, replica) for replica in replicas)), "")
+    return next((line.label for line in printed if any(_is_row(line.label, replica) for replica in replicas)), "")
 
 
-def place_lines(printed: Sequence[Row], ours: Sequence[tuple[str, Sequence[Row]]]) -> list[Row]:
-    """Put our lines right under the printed one whose label stands beside them; those without one behind all."""
+def lay_under(
+    printed: Sequence[Row],
+    ours: Iterable[tuple[str, str, Sequence[Score], Sequence[Hashable]]],
+    profiles: Sequence[str],
+    place: Callable[[Any], Hashable] = attrgetter("key.key"),
+) -> list[Row]:
+    """Put our lines right under the printed one that they belong to; those that belong to none behind all.
+
+    Args:
+        printed: the printed lines.
+        ours: of each block the label of the printed line above it, "" where there is none; its own; scores; columns.
+        profiles: those shown, as of `our_lines`.
+        place: of a score, as of `our_lines`.
+    """
+    blocks = [(above, our_lines(label, scores, columns, profiles, place)) for above, label, scores, columns in ours]
     lines: list[Row] = []
-    for one in printed:
-        lines.append(replace(one, rule=True) if lines and lines[-1].kind == "ours" else one)
-        for under in (block for label, block in ours if label == one.label):
-            lines += [replace(line, rule=False) for line in under]
-    return lines + [line for label, block in ours if not label for line in block]
+    for row in printed:
+        lines.append(replace(row, rule=True) if lines and lines[-1].kind == "ours" else row)
+        lines += [line for above, block in blocks if above == row.label for line in block]
+    behind = [line for above, block in blocks if not above for line in block]
+    if lines and behind:
+        behind[0].rule = True
+    return lines + behind
 
 
 def mark_replicas(table: Table, results: Sequence[Run], profile: str) -> Table:
     """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     reasons = _judge_recipes(results, profile)
     replicas = [replica for result in results if (replica := result.record.spec.replica)]
-
-    def mark(line: Row) -> str:
-        of = (one for one in replicas if line.kind == "published" and _is_row(line.label, one))
-        return next((_ROW if reasons[one.recipe] else _REPLICATED for one in of), "")
-
-    marks = [mark(line) for line in table.rows]
-    lines = [replace(line, label=line.label + sign) for line, sign in zip(table.rows, marks, strict=True)]
+    lines = []
+    signs = set()
+    for line in table.rows:
+        of = (replica for replica in replicas if line.kind == "published" and _is_row(line.label, replica))
+        sign = next((_ROW if reasons[replica.recipe] else _REPLICATED for replica in of), "")
+        lines.append(replace(line, label=line.label + sign))
+        signs.add(sign)
     owner = _name_owner([result.record for result in results])
     kinds = {_REPLICATED: "replicated", _ROW: "row"}
-    notes = [Note(NoteCode.ROW_MARK, {"kind": kind, "prompts": owner}) for sign, kind in kinds.items() if sign in marks]
+    notes = [Note(NoteCode.ROW_MARK, {"kind": kind, "prompts": owner}) for sign, kind in kinds.items() if sign in signs]
     return replace(table, rows=lines, notes=[*notes, *table.notes])
 
 
@@ -236,11 +253,10 @@ def _is_row(label: str, replica: Replica) -> bool:
     return bool(named) and (replica.recipe.endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
 
 
-# Notes.
+# Notes on recipes.
 
 
 def note_recipe(run: RunRecord) -> list[Note]:
-    """Say which row the recipe of a run is of, which model was asked and with whose prompts."""
     if (replica := run.spec.replica) is None:
         return []
     row = replica.row + (f" ({replica.model})" if replica.model else "")
@@ -249,16 +265,13 @@ def note_recipe(run: RunRecord) -> list[Note]:
 
 
 def _name_owner(runs: Iterable[RunRecord]) -> str:
-    return "the user's own" if all(are_own(one.benchmark, one.prompts) for one in runs) else "ours"
+    return "the user's own" if all(are_own(run.benchmark, run.prompts) for run in runs) else "ours"
 
 
 def note_replicas(results: Sequence[Run], profile: str, alone: bool = False) -> list[Note]:
-    """Say of the recipes whose rows are not replicated all that keeps them from it.
+    """Say of the recipes whose rows are not replicated under a profile all that keeps them from it.
 
-    Args:
-        results: of the runs in a table.
-        profile: the one that it shows first.
-        alone: whether it is about one run, whatever else its recipe has.
+    With `alone` it is about one run, whatever else its recipe has.
     """
     judged = _judge_recipes(results, profile, alone)
     told = ((name, Note(NoteCode.NOT_REPLICATED, {"why": why})) for name, why in judged.items() if why)
@@ -266,15 +279,10 @@ def note_replicas(results: Sequence[Run], profile: str, alone: bool = False) -> 
 
 
 def list_reasons(results: Sequence[Run], profile: str) -> list[tuple[str, Note]]:
-    """List what keeps runs from replicating their recipes' rows, each with the name of the recipe."""
     return [(name, reason) for name, why in _judge_recipes(results, profile).items() for reason in why]
 
 
-# What a recipe fixes, and a run is not.
-
-
 def _judge_recipes(results: Sequence[Run], profile: str, alone: bool = False) -> dict[str, list[Note]]:
-    """Return by recipe in what its runs are not what it fixes; nothing where they replicate its row."""
     recipes: dict[str, list[Run]] = {}
     for result in results:
         if replica := result.record.spec.replica:
@@ -284,9 +292,8 @@ def _judge_recipes(results: Sequence[Run], profile: str, alone: bool = False) ->
 
 def _list_departures(results: Sequence[Run], profile: str, alone: bool) -> list[Note]:
     replicas = [replica for result in results if (replica := result.record.spec.replica)]
-    reasons = [
-        reason for result, replica in zip(results, replicas, strict=True) for reason in _depart(result.record, replica)
-    ]
+    pairs = zip(results, replicas, strict=True)
+    reasons = [reason for result, replica in pairs for reason in _compare_run(result.record, replica)]
     if len(results) < replicas[0].runs and not alone:
         reasons.append(_reason("runs", done=len(results), total=replicas[0].runs))
     asked, whole = _count_questions(results)
@@ -301,17 +308,11 @@ def _reason(kind: str, **params: Any) -> Note:
     return Note(NoteCode.NOT_REPLICATED, {"kind": kind, **params})
 
 
-def _depart(run: RunRecord, replica: Replica) -> Iterator[Note]:
-    """Yield in what one run is not what its recipe fixes, less its questions."""
-    served = run.served_as
-    models = [("model", replica.model, run.llm, served.get("llm"))]
+def _compare_run(run: RunRecord, replica: Replica) -> Iterator[Note]:
+    yield from _compare_model("model", replica.model, run.llm, run.served_as.get("llm"))
     if run.found.get("entities"):
         finder = run.entity["model"] if run.entity else "none"
-        models.append(("entity_model", replica.entity_model, finder, served.get("entity")))
-    for kind, row, *names in models:
-        own = [name for name in names if name]
-        if row and any(_fold(name) != _fold(row) for name in own):
-            yield _reason(kind, own=own, row=row)
+        yield from _compare_model("entity_model", replica.entity_model, finder, run.served_as.get("entity"))
     for name, said in replica.replaced.items():
         yield _reason("setting", name=name, own=(run.retrieval or {}).get(name), row=said)
     for name, (changed, said) in replica.changed.items():
@@ -328,6 +329,13 @@ def _depart(run: RunRecord, replica: Replica) -> Iterator[Note]:
         yield _reason("stopped")
     if run.has_note("invalid"):
         yield _reason("invalid")
+
+
+def _compare_model(kind: str, row: str | None, *names: str | None) -> Iterator[Note]:
+    """Yield that a model is not the row's where it is not so by the name asked for, or by the one that served it."""
+    asked = [name for name in names if name]
+    if row and any(_fold(name) != _fold(row) for name in asked):
+        yield _reason(kind, own=asked, row=row)
 
 
 def _fold(names: str) -> list[str]:
@@ -353,6 +361,5 @@ def _count_questions(results: Sequence[Run]) -> tuple[int, int]:
 
 
 def _list_splits(run: RunRecord) -> list[str]:
-    """List the splits that the paper's rows are on."""
     default = load(run.benchmark).default_split
     return [default] if default else list(catalogue.config(run.benchmark, run.config).splits)

@@ -1,6 +1,6 @@
-"""Single questions of a run with all that belongs to them: read, selected, and the metric that says which are wrong.
+"""Single questions of a run with all that belongs to them: read, selected by a metric, and written as lines of text.
 
-`question_text.py` and the page draw them, and what is selected is the same in both.
+The page draws them too, and what is selected is the same in both.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from quadrag.audit import gold_parts, locate_golds, match_golds
 from quadrag.benchmark import load
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError, one_line, unknown_name
 from quadrag.loading import load_questions
-from quadrag.metric_record import is_called, metric_record, name_together
+from quadrag.metric_record import is_called, metric_record, name_together, show_key
 from quadrag.records import Key, Passage, Question, document_id, read_jsonl
 from quadrag.results.compare import find_doubt, list_gains
 from quadrag.results.items import FAILED, is_ruled, read_items, short_of
@@ -26,13 +27,11 @@ from quadrag.spec import RAG
 from quadrag.stats import NOT_APPLICABLE
 from quadrag.systems.own import as_served
 
-from .messages import ENGLISH, say_item, translate
-from .names import format_value
+from .messages import ENGLISH, read_messages, say, say_item, translate
+from .table import format_value, name_runs
 
 
 class ItemFilter(NamedTuple):
-    """Which items of a run are meant: those to which all that is given applies."""
-
     ident: str | None = None  # the id of a question
     wrong: bool = False  # whose value of a metric is not the best one, the worst first
     unscored: bool = False  # without a value of some metric that applies to them, what failed first
@@ -43,8 +42,6 @@ class ItemFilter(NamedTuple):
 
 @dataclass(slots=True)
 class QuestionInfo:
-    """One answer of a run with all that belongs to it."""
-
     question: Question  # with its gold
     answer: str | None
     sample: int  # which answer to the question it is, from 0
@@ -59,7 +56,6 @@ class QuestionInfo:
     record: RunRecord
 
     def explain(self, language: str = ENGLISH) -> dict[str, str]:
-        """Say why metrics have no value of their own, or that a rule decided it."""
         said = {}
         for name, entry in self.values.items():
             reasons = (entry.get("reason") or {}).items()
@@ -73,13 +69,10 @@ class QuestionInfo:
 
 
 class RunReader:
-    """A run's folder read together with its benchmark's data."""
-
     def __init__(self, folder: Path, result: Run, data_dir: str | None = None) -> None:
         """Load questions and passages; `data_dir` says where the data are now, None: where they were.
 
-        Raises:
-            QuadragError: the data are not there any more, or are other ones.
+        Raises QuadragError where they are not there any more, or are other ones.
         """
         self.folder, self.result, self.record = folder, result, result.record
         self.items = read_items(result)
@@ -108,19 +101,16 @@ class RunReader:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """All metrics, as items name them."""
         return list(dict.fromkeys(name for row in self.items for name in _values(row)))
 
     @cached_property
     def headlines(self) -> list[str]:
-        """The metrics that a summary shows, as items name them."""
         rows = pick_headlines(self.result.scores, PROFILES[0])
         names = dict.fromkeys(score.key.name for score in rows)
         return [name for name in names if name in self.metrics]
 
     @cached_property
     def invalid(self) -> set[str]:
-        """The metrics of which too many items failed, by the profile that the run is shown by."""
         invalid = [score for score in self.result.scores if score.status is Status.INVALID]
         return {score.key.name for score in invalid if score.profile == self.record.profile}
 
@@ -152,11 +142,7 @@ class RunReader:
         return {key: dict(texts) for key, texts in read.items()}
 
     def select(self, wanted: ItemFilter | None = None) -> list[QuestionInfo]:
-        """Select items; all of them by default.
-
-        Raises:
-            QuadragError: no item has the id, no metric the name, or no split.
-        """
+        """Select items, all of them by default; raises QuadragError where none has the id, the split or the metric."""
         wanted = wanted or ItemFilter()
         if wanted.split not in (None, *self.record.splits):
             raise unknown_name("split of this run", str(wanted.split), self.record.splits)
@@ -202,26 +188,23 @@ def select_changed(
 ) -> tuple[str, int, list[tuple[QuestionInfo, QuestionInfo]]]:
     """Select the questions that a second run answered worse than a first one, or `better`, under their own profile.
 
-    Returns:
-        The metric that says so; how many questions both scored; and the answers of both, the greatest difference first.
-
-    Raises:
-        QuadragError: no metric has the name, or no split.
+    Return the metric that says so; how many questions both scored; and the answers of both, the greatest difference
+    first. Raises QuadragError where no metric has the name, or no split.
     """
     metric = find_metric([[before], [after]], wanted.metric)[0]
     profile = wanted.profile or own_profile([before.result, after.result]) or PROFILES[0]
     every = ItemFilter(split=wanted.split)
-    mine, theirs = (
-        {(info.question.key, info.sample): info for info in reader.select(every)} for reader in (after, before)
+    before_items, after_items = (
+        {(info.question.key, info.sample): info for info in reader.select(every)} for reader in (before, after)
     )
-    gained: dict[Key, float] = {}
+    gains: dict[Key, float] = {}
     module, _, name = metric.partition(".")
-    for config, split in dict.fromkeys(key[:2] for key, _ in mine):
-        gained |= list_gains(before.result, after.result, (config, split, module, name), profile)
+    for config, split in dict.fromkeys(key[:2] for key, _ in after_items):
+        gains |= list_gains(before.result, after.result, (config, split, module, name), profile)
     sign = 1 if better else -1
-    changed = [at for at in mine if at in theirs and sign * gained.get(at[0], 0) > 0]
-    changed.sort(key=lambda at: -abs(gained[at[0]]))
-    return metric, len(gained), [(theirs[at], mine[at]) for at in changed]
+    changed = [key for key in after_items if key in before_items and sign * gains.get(key[0], 0) > 0]
+    changed.sort(key=lambda key: -abs(gains[key[0]]))
+    return metric, len(gains), [(before_items[key], after_items[key]) for key in changed]
 
 
 def order_metrics(runs: Sequence[Sequence[RunReader]]) -> list[str]:
@@ -264,9 +247,6 @@ def find_metric(runs: Sequence[Sequence[RunReader]], wanted: str | None) -> tupl
     """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
 
     `wanted` is its key or name, or what it is called where it is shown; None: the first of `order_metrics`.
-
-    Raises:
-        QuadragError: no metric has the name.
     """
     called = name_together(order_metrics(runs))
     for name, label in called.items():
@@ -277,7 +257,6 @@ def find_metric(runs: Sequence[Sequence[RunReader]], wanted: str | None) -> tupl
 
 
 def show_value(name: str, value: float | None) -> str:
-    """Write what an item counts as by a metric, as tables write values; a dash where it has none."""
     return format_value(value, record_of(name).unit, None)
 
 
@@ -295,39 +274,36 @@ def note_gold(question: Question, passages: Sequence[Passage], documents: Sequen
     that the passages are of, None where that is not known. There is no note where no gold is known, or nothing tells.
     """
     relevant, parts = {*question.relevant}, _list_parts(question)
-    if not (relevant or parts):
+    if not (relevant or parts) or (passages and relevant and not documents):
         return None
     if not passages:
         return Note(NoteCode.GOLD, {"kind": "none"})
+    gold_by_passage: list[set[Any]]
     if relevant:
-        each, count, how = [{name} & relevant for name in documents or ()], len(relevant), "documents"
+        gold_by_passage, total, kind = [{name} & relevant for name in documents or ()], len(relevant), "documents"
     else:
-        from quadrag.audit import match_golds
-
         texts = (f"{passage.title} {passage.text}" for passage in passages)
         rows = [match_golds(text, parts, question.language) for text in texts]
-        each, count, how = [{str(at) for at, part in enumerate(row) if part} for row in rows], len(parts), "words"
-    if not each:
-        return None
-    places = [str(place) for place, has in enumerate(each, 1) if has]
+        gold_by_passage, total, kind = (
+            [{at for at, part in enumerate(row) if part} for row in rows],
+            len(parts),
+            "words",
+        )
+    places = [str(place) for place, gold in enumerate(gold_by_passage, 1) if gold]
     if not places:
-        return Note(NoteCode.GOLD, {"kind": f"nowhere_{how}", "count": len(passages)})
-    lacking = count - len({part for has in each for part in has})
-    missed = Note(NoteCode.GOLD, {"kind": f"missed_{how}", "count": lacking, "total": count})
-    return Note(NoteCode.GOLD, {"kind": f"found_{how}", "places": places, "missed": missed if lacking else ""})
+        return Note(NoteCode.GOLD, {"kind": f"nowhere_{kind}", "count": len(passages)})
+    lacking = total - len(set[Any]().union(*gold_by_passage))
+    missed = Note(NoteCode.GOLD, {"kind": f"missed_{kind}", "count": lacking, "total": total})
+    return Note(NoteCode.GOLD, {"kind": f"found_{kind}", "places": places, "missed": missed if lacking else ""})
 
 
 def place_gold(question: Question, text: str) -> list[tuple[int, int]]:
     """Return where in a text the gold stands, where `note_gold` looks for it by words: begins and ends, in order."""
-    from quadrag.audit import locate_golds
-
     return locate_golds(text, _list_parts(question), question.language)
 
 
 def _list_parts(question: Question) -> list[list[str]]:
     """Return the parts that are looked for by words, each with the ways to say it; [] where there are documents."""
-    from quadrag.audit import gold_parts
-
     return gold_parts([] if question.relevant else load(question.benchmark).matchable_answers(question.references))
 
 
@@ -361,3 +337,110 @@ def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def _reasons(row: Mapping[str, Any]) -> set[str]:
     return {why for entry in _values(row).values() for why in (entry.get("reason") or {}).values()}
+
+
+# As lines of text.
+
+_LONGEST_ID = 24  # characters of a passage's id where texts are cut
+Sides = Sequence[tuple[str, QuestionInfo]]  # a question as each run has it, by the run's name; "" where there is one
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayOptions:
+    limit: int | None = 10  # the first ones alone; all when None
+    longest: int | None = None  # characters of a text; all when None
+    verbose: bool = False  # all metrics, and what the judge was asked; else the headlines, and what has no value
+    language: str = ENGLISH
+
+    def word(self, text: str) -> str:
+        return translate(text, self.language)
+
+    def line(self, run: str, label: str, text: str) -> str:
+        name = f"  {run} {label}" if run else f"  {label}"
+        return read_messages(self.language)["signs"]["of"].format(runs=name, said=one_line(text, self.longest))
+
+
+def write_items(reader: RunReader, wanted: ItemFilter, options: DisplayOptions) -> Iterator[str]:
+    metric = find_metric([[reader]], wanted.metric)[0]
+    kind = "unscored" if wanted.unscored else ""
+    if wanted.wrong:
+        kind = "invalid" if metric in reader.invalid else "wrong"
+    metrics = [*[metric] * bool(wanted.metric), *reader.headlines]
+    yield from _write([[("", info)] for info in reader.select(wanted)], metrics, options, kind=kind, metric=metric)
+
+
+def write_changed(
+    runs: Sequence[tuple[str, RunReader]], wanted: ItemFilter, options: DisplayOptions, better: bool = False
+) -> Iterator[str]:
+    names = name_runs([name for name, _ in runs])
+    (_, before), (_, after) = runs
+    metric, scored, pairs = select_changed(before, after, wanted, better)
+    items = [list(zip(names, pair, strict=True)) for pair in pairs]
+    metrics, kind = [metric, *before.headlines, *after.headlines], "better" if better else "worse"
+    yield from _write(items, metrics, options, kind=kind, metric=metric, run=names[1], scored=scored)
+
+
+def _write(
+    items: Sequence[Sides], metrics: Sequence[str], options: DisplayOptions, metric: str, **params: Any
+) -> Iterator[str]:
+    shown = items[: options.limit]
+    lines = [line for sides in shown for line in (*_write_question(sides, metrics, options), "")]
+    yield from lines
+    count = {"shown": len(shown), "total": len(items), "metric": show_key(*metric.split(".", 1)), **params}
+    yield say(Note(NoteCode.SHOWN, count), options.language)
+    if options.longest and any(line.endswith("…") for line in lines):
+        cut = Note(NoteCode.SHOWN, {"kind": "cut", "longest": options.longest})
+        yield say(cut, options.language)
+
+
+def _write_question(sides: Sides, metrics: Sequence[str], options: DisplayOptions) -> Iterator[str]:
+    word, line = options.word, options.line
+    first = sides[0][1]
+    question = first.question
+    yield f"{question.config} {question.split} {question.id}"
+    for asked, answered in question.history:
+        yield line("", word("before"), f"{asked} / {answered or ''}")
+    yield line("", word("question"), question.query)
+    for name, info in sides:
+        empty = word("(empty)" if info.answer is not None else info.failure)
+        yield line(name, word("answer"), (info.answer or "").strip() or empty)
+        if info.scored:
+            yield line(name, word("scored"), info.scored)
+    yield line("", word("gold"), "; ".join(spell_gold(question.references)))
+    alike = all((info.passages, info.documents) == (first.passages, first.documents) for _, info in sides)
+    searches = [("", first)] if alike else sides
+    for name, info in searches:
+        if found := note_gold(question, info.passages, info.documents):
+            yield line(name, word("found"), say(found, options.language))
+    for name, info in sides:
+        yield from (line(name, *value) for value in _list_shown(info, metrics, options))
+    for name, info in searches:
+        yield from _write_passages(name, info, options)
+
+
+def _write_passages(name: str, info: QuestionInfo, options: DisplayOptions) -> Iterator[str]:
+    passage_word, gold = options.word("passage"), options.word("(gold)")
+    documents = info.documents or [None] * len(info.passages)
+    for rank, (passage, document) in enumerate(zip(info.passages, documents, strict=True), 1):
+        ident = one_line(passage.id, options.longest and _LONGEST_ID)
+        label = f"{passage_word} {rank} " + f"{gold} " * (document in info.question.relevant)
+        yield options.line(name, f"{label}[{ident}]", f"{passage.title} {passage.text}")
+    for ident, text in info.missed.items():
+        yield options.line(name, f"{options.word('missed')} {gold} [{ident}]", text)
+
+
+def _list_shown(info: QuestionInfo, metrics: Sequence[str], options: DisplayOptions) -> Iterator[tuple[str, str]]:
+    labels, reasons = name_together(info.values), info.explain(options.language)
+    lacking = [name for name in reasons if {*(info.values[name].get("reason") or {}).values()} - {NOT_APPLICABLE}]
+    names = [*metrics, *(info.values if options.verbose else lacking)]
+    for name in dict.fromkeys(name for name in names if name in info.values):
+        values = {profile: show_value(name, info.values[name].get(profile)) for profile in PROFILES}
+        text = by_profile(values, options.language)
+        if name in reasons:
+            why = Note(NoteCode.SHOWN, {"kind": "value", "value": text, "why": reasons[name]})
+            text = say(why, options.language)
+        yield labels[name], text
+    for metric, asked, reply in info.judged:
+        if options.verbose:
+            yield f"{metric}, {options.word('asked')}", asked
+        yield f"{metric}, {options.word('the judge')}", reply

@@ -7,10 +7,8 @@ why ours may differ. What is said ends in its source: [P] the paper, [C] the aut
 recipe's runs say; of what these leave to a server nothing stands.
 """
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cache
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
@@ -20,6 +18,7 @@ from quadrag.errors import QuadragError
 from quadrag.run.plan import plan_recipe, read_recipe
 from quadrag.spec import Chat, RunSpec
 
+from .published import read_printed, read_rows
 from .table import NOTHING, Cell, Row, Table
 
 _SOURCES = "[P] the paper, [C] the authors' code, [M] measured, [3P] third parties, – silent"
@@ -35,14 +34,7 @@ class Setting(NamedTuple):
 
 
 def compare_settings(recipe: str) -> list[Setting]:
-    """Put what a recipe's runs use beside what is said of its printed row.
-
-    Args:
-        recipe: its name, or the user's file.
-
-    Raises:
-        QuadragError: there is no such recipe, it cannot be run, or names no printed row.
-    """
+    """Put what the runs of a recipe, or of a user's file, use beside what is said of its printed row."""
     name, content = read_recipe(recipe)
     try:
         settings = find_settings(content["benchmark"], name, content["published"])
@@ -57,16 +49,12 @@ def compare_settings(recipe: str) -> list[Setting]:
 def find_settings(benchmark: str, recipe: str, published: Mapping[str, Any]) -> list[Setting]:
     """Find what is said of a printed row, in the order of the file; `published` is what tells it from others."""
     named = {name: str(value) for name, value in published.items()}
-    table = named.pop("table")
-    printed = [
-        dict(pair.split("=", 1) for pair in line["setting"].split(";"))
-        for line in _read(benchmark, "published.csv")
-        if line["table"] == table
-    ]
-    values = _collect(pair for setting in printed if named.items() <= setting.items() for pair in setting.items())
+    table = named["table"]
+    printed = [row for row in read_printed(benchmark) if named.items() <= row.items()]
+    values = _collect(pair for row in printed for pair in row.items())
     row = recipe.removeprefix(f"{benchmark}-table{table}-")
     settings: dict[str, Setting] = {}
-    for line in _read(benchmark, "settings.csv"):
+    for line in read_rows(benchmark, "settings.csv"):
         fits = (any(fnmatchcase(of, one) for one in line[at].split()) for at, of in (("table", table), ("row", row)))
         if line["setting"] not in settings and all(fits):
             said = Setting(line["setting"], line["paper"].format_map(values), "", line["why"])
@@ -75,18 +63,11 @@ def find_settings(benchmark: str, recipe: str, published: Mapping[str, Any]) -> 
 
 
 def _collect(pairs: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    """Return the values of each setting, several as a list; what is not said is left out."""
     values: dict[str, dict[str, None]] = {}
     for name, value in pairs:
         if value not in (None, ""):
             values.setdefault(name, {})[str(value)] = None
     return {name: ", ".join(several) for name, several in values.items()}
-
-
-@cache
-def _read(benchmark: str, file: str) -> list[dict[str, str]]:
-    with (catalogue.plugin_folder(benchmark) / file).open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
 
 
 def _flatten(spec: RunSpec) -> dict[str, Any]:
@@ -115,7 +96,6 @@ def _flatten(spec: RunSpec) -> dict[str, Any]:
 
 
 def describe_settings(recipes: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of recipes as one object: by recipe, what it is of and its settings."""
     described = {}
     for recipe in recipes:
         name, content = read_recipe(recipe)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.audit import Finding
 from quadrag.benchmark import load
@@ -24,16 +24,26 @@ from quadrag.spec import NONE
 from quadrag.stats import choose_fill, counted
 
 from .comparison import are_apart, refuse_apart, tabulate_comparison
-from .names import ALIKE, count_both, format_value, our_lines, title_of, value_cell
-from .notes import INTERVALS, explain_profiles, note_corpus, note_ours, note_paper, note_units
+from .notes import INTERVALS, explain_profiles, note_ours, note_paper, note_units
 from .published import Published, find_beside, mark_replicas, note_replicas
-from .table import NOTHING, Cell, Row, Table, load_tables
+from .table import (
+    ALIKE,
+    NOTHING,
+    Cell,
+    Row,
+    Table,
+    count_both,
+    format_value,
+    load_tables,
+    our_lines,
+    title_of,
+    value_cell,
+)
 
 # The summary.
 
 
 def tabulate_summary(result: Run, profiles: Sequence[str]) -> list[Table]:
-    """Make what a terminal shows of a run: its summary, how it was rated, how far its samples lie apart."""
     table = summary(result, profiles[0])
     table.notes.append(Note(NoteCode.MORE_TABLES))
     rated = load_tables(result.record.benchmark).systems if result.record.options.get("ratings") else None
@@ -41,7 +51,6 @@ def tabulate_summary(result: Run, profiles: Sequence[str]) -> list[Table]:
 
 
 def list_headlines(result: Run, profile: str) -> dict[str, Score]:
-    """List the scores that a summary shows of a run, by name: over all splits of a config, and of each."""
     own = pick_headlines(result.scores, profile)
     rows = [*pool_rows(result, own, profile), *own]
     many = len({row.key.split for row in rows}) > 1
@@ -78,13 +87,12 @@ def summary(result: Run, profile: str) -> Table:
     notes += [*[Note(NoteCode.OTHER_PROFILE)] * any(differing), *note_judges([result], profile)]
     if any(best):
         notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * is_part(result.record)
-        notes += [*note_paper(result.record.benchmark, list(filter(None, best))), *note_corpus([result.record])]
+        notes += [*note_paper(result.record.benchmark, list(filter(None, best)))]
     splits = {row.key.split for row in rows.values()}
     return Table(title_of(result, splits.pop() if len(splits) == 1 else ""), "metric", columns, lines, notes)
 
 
 def headline_cells(row: Score) -> list[Cell]:
-    """Make the cells of a headline: value, interval, over how many items."""
     cell = value_cell(row)
     scored, total = count_both(row)
     n = f"{total} × {row.counts.times} splits" if row.counts.times else f"{scored} of {total}"
@@ -106,7 +114,6 @@ def rows_beside(result: Run) -> list[Published]:
 
 
 def _find_best(printed: Iterable[Published], row: Score) -> Published | None:
-    """Find the best printed number of a metric, where one end of it is the better one."""
     here = [one for one in printed if (one.split, one.module, one.key) == (row.key.split, row.key.metric, row.key.key)]
     if row.record.direction == "none":
         return None
@@ -119,14 +126,7 @@ def _find_best(printed: Iterable[Published], row: Score) -> Published | None:
 def tabulate_run(
     result: Run, profiles: Sequence[str] = PROFILES, labels: str = "en", every: bool = False
 ) -> list[Table]:
-    """Make the tables of one run.
-
-    Args:
-        result: of the run.
-        profiles: the first is shown; of two, the second where it differs.
-        labels: of a matrix, ``en`` or ``zh``.
-        every: a matrix for every metric, as a page has, not for the main one alone.
-    """
+    """Make the tables of one run; with `every`, a matrix for each metric, as a page has, not for the main one alone."""
     scores, *parts = tabulate_scores(result, profiles, labels, every)
     tables = load_tables(result.record.benchmark)
     whole = replace(result, scores=result.whole())
@@ -135,7 +135,6 @@ def tabulate_run(
 
 
 def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Table]:
-    """Make the table of all metrics of a run, and those of its matrices or slices; arguments as of `tabulate_run`."""
     scores = result.whole()
     rows = [*(row for one in profiles for row in pool_rows(result, scores, one)), *scores]
     columns = list(dict.fromkeys(row.key.split for row in rows)) or result.record.splits
@@ -152,10 +151,7 @@ def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", ev
 
 
 def slice_tables(result: Run, profile: str) -> list[Table]:
-    """Make a table of slices for every split, groups of one grouping together; [] where there are none.
-
-    A slice is a group of questions that share a value; cells, and means over groups, stand in a matrix.
-    """
+    """Make a table of slices for every split: groups of questions that share a value; cells stand in a matrix."""
     tables = []
     for split in dict.fromkeys(row.key.split for row in result.scores):
         here = [row for row in result.scores if row.key.split == split and row.profile == profile]
@@ -166,15 +162,13 @@ def slice_tables(result: Run, profile: str) -> list[Table]:
         if not names:
             continue
         by_place = {(row.slice, row.key.key): row for row in parts}
-        groups: dict[str, list[Row]] = {}
-        for place in dict.fromkeys(row.slice for row in parts):
-            grouping, _, value = place.partition("=")
-            total = next(row.counts.n_total for row in parts if row.slice == place)
-            cells = [Cell(str(total)), *(value_cell(by_place.get((place, key))) for key in names)]
-            groups.setdefault(grouping, []).append(Row(f" {value}", cells))
+        sizes = {row.slice: row.counts.n_total for row in reversed(parts)}
         lines: list[Row] = []
-        for grouping, own in groups.items():
-            lines += [Row(grouping.replace("_", " "), [Cell("")] * (1 + len(names)), rule=bool(lines)), *own]
+        for grouping in dict.fromkeys(row.slice.partition("=")[0] for row in parts):
+            lines.append(Row(grouping.replace("_", " "), [Cell("")] * (1 + len(names)), rule=bool(lines)))
+            for place in dict.fromkeys(row.slice for row in parts if row.slice.startswith(f"{grouping}=")):
+                cells = [Cell(str(sizes[place])), *(value_cell(by_place.get((place, key))) for key in names)]
+                lines.append(Row(f" {place.partition('=')[2]}", cells))
         notes = [note_units([row for row in parts if row.ran], profile), INTERVALS]
         tables.append(Table(title_of(result, split), "slice", ["n", *names.values()], lines, notes, "points"))
     return tables
@@ -183,19 +177,13 @@ def slice_tables(result: Run, profile: str) -> list[Table]:
 # Samples: an interval says what other questions would have changed, these what chance in the answers did.
 
 
-class Spread(NamedTuple):
-    """The spread of the means of some samples: their standard deviation (by n - 1), the least and the greatest."""
+def spread_samples(result: Run, score: Score) -> dict[str, float]:
+    """Return how many samples a score has, their means' standard deviation (by n - 1), the least and the greatest.
 
-    samples: int
-    sd: float
-    min: float
-    max: float
-
-
-def spread_samples(result: Run, score: Score) -> Spread | None:
-    """Return the spread of a score over all items; None with fewer than two samples, or no value."""
+    It is empty with fewer than two samples, or no value.
+    """
     if score.value is None or result.stopped:  # the samples of a stopped run answer other questions
-        return None
+        return {}
     samples: dict[int, list[Mapping[str, Any]]] = {}
     for line in result.items:
         if (line["config"], line["split"]) == score.place[:2]:
@@ -205,37 +193,30 @@ def spread_samples(result: Run, score: Score) -> Spread | None:
         values = [counted(item, fill) for item in items_of(lines, score.key.name, score.profile)]
         if counting := [value for value in values if value is not None]:
             means.append(fmean(counting))
-    return Spread(len(means), stdev(means), min(means), max(means)) if len(means) > 1 else None
+    if len(means) < 2:
+        return {}
+    return {"samples": len(means), "sd": stdev(means), "min": min(means), "max": max(means)}
 
 
 def tabulate_samples(result: Run, profile: str) -> list[Table]:
-    """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
     spreads = [(score, spread) for score in result.whole(profile) if (spread := spread_samples(result, score))]
     if not spreads:
         return []
     many = len({score.key.split for score, _ in spreads}) > 1
-    lines = [
-        Row(
-            f"{score.key.split}/" * many + score.label,
-            [Cell(format_value(value, score.record.unit, score.n)) for value in spread[1:]],
-        )
-        for score, spread in spreads
-    ]
-    note = Note(NoteCode.SPREAD, {"count": max(spread.samples for _, spread in spreads)})
-    return [Table(title_of(result), "spread between samples", ["sd", "min", "max"], lines, [note])]
+    heads = ["sd", "min", "max"]
+    lines = []
+    for score, spread in spreads:
+        cells = [Cell(format_value(spread[head], score.record.unit, score.n)) for head in heads]
+        lines.append(Row(f"{score.key.split}/" * many + score.label, cells))
+    note = Note(NoteCode.SPREAD, {"count": max(spread["samples"] for _, spread in spreads)})
+    return [Table(title_of(result), "spread between samples", heads, lines, [note])]
 
 
 # Without the questions in whose data an audit found a fault.
 
 
 def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> Table:
-    """Make the table of a run with and without flagged questions.
-
-    Args:
-        result: of the run.
-        findings: of its benchmark or others; those that a person confirmed as false do not count.
-        profile: ``official`` or ``corrected``.
-    """
+    """Make the table of a run with and without flagged questions; what a person confirmed as false does not count."""
     questions = {(line["config"], line["split"], line["id"]) for line in result.items}
     checks: dict[str, set[Any]] = {}
     for one in findings:
@@ -266,7 +247,7 @@ def tabulate(
     page: bool = False,
     paper: bool = False,
 ) -> list[Table]:
-    """Make the tables of systems; several are compared with the first.
+    """Make the tables of systems; several are compared with the first. Raises QuadragError where they cannot be.
 
     Args:
         systems: what ran.
@@ -275,9 +256,6 @@ def tabulate(
         verbose: all metrics and slices; of a campaign also the scores of every run below the paper's tables.
         page: what a page has, in place of what a terminal shows.
         paper: one run too in its paper's layout, as one of a recipe is beside which printed rows stand.
-
-    Raises:
-        QuadragError: the systems cannot be compared, or runs not stand in one table.
     """
     if len(systems) > 1:
         return [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
@@ -307,11 +285,7 @@ def _note_once(tables: Sequence[Table]) -> list[Table]:
 
 
 def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[str] = PROFILES) -> list[Table]:
-    """Make the tables of a benchmark's paper; without any of its own, a plain table of each run.
-
-    Raises:
-        QuadragError: the runs cannot stand in one table.
-    """
+    """Make the tables of a benchmark's paper; without any of its own, a plain table of each run."""
     of_paper = load_tables(benchmark).tabulate
     if of_paper is None:
         return [table for result in results for table in tabulate_run(result, profiles)]
@@ -345,8 +319,7 @@ def _clear_printed(table: Table) -> Table:
 def merge_all(systems: Systems) -> list[list[tuple[str, Run]]]:
     """Make one result of each of several systems, to be compared; where all are of the same benchmarks, of each.
 
-    Raises:
-        QuadragError: they are of several benchmarks, no two share a split, or one holds a task twice.
+    Raises QuadragError where they are of several benchmarks, no two share a split, or one holds a task twice.
     """
     own = [dict.fromkeys(result.record.benchmark for result in parts) for _, parts in systems]
     groups = [list(systems)]
@@ -402,11 +375,7 @@ def merge_runs(results: Sequence[Run]) -> Run:
 def gather_systems(scored: Sequence[tuple[Path, Run]]) -> list[tuple[str, list[Run]]]:
     """Put the results of one model's logs in a folder together, in the order of its tasks; of other files each alone.
 
-    Args:
-        scored: the files, as they are to be named, with what they came to.
-
-    Returns:
-        What each system is called, a model or a file, and its results.
+    Each stands by what it is to be called, a model or a file.
     """
     systems: dict[tuple[Path, str], list[Run]] = {}
     for file, result in scored:

@@ -5,7 +5,14 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import IO, Any
+from typing import IO
+
+from rich import box
+from rich.align import Align
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table as Drawn
+from rich.text import Text
 
 from quadrag.printing import is_terminal, wrap, write
 from quadrag.results.note import Level
@@ -24,27 +31,18 @@ def print_tables(
     file: IO[str] | None = None,
     verbose: bool = False,
     language: str = ENGLISH,
-    python: bool = False,
 ) -> None:
     """Print tables as text, as wide as the terminal, but not narrower than 80 columns: numbers are never cut.
 
-    Args:
-        tables: the tables.
-        file: where to; stdout when None.
-        verbose: with the notes that a specialist needs.
-        language: of heads, labels and notes.
-        python: whether options in notes are arguments.
+    `verbose` adds the notes that a specialist needs.
     """
     for table in tables:
-        shown = translate_table(table, language, python)
+        shown = translate_table(table, language)
         write(to_text(shown, verbose, is_terminal(file or sys.stdout)), file=file, end="")
 
 
 def to_text(table: Table, verbose: bool = False, styled: bool = False) -> str:
     """Return a translated table as text, with a line's end before and behind; `styled` as a terminal shows it."""
-    from rich.console import Console
-    from rich.text import Text
-
     canvas = io.StringIO()
     # In a notebook too it is text: the library would make a display of its own of every line.
     console = Console(file=canvas, force_terminal=styled or None, highlight=False, force_jupyter=False)
@@ -64,11 +62,10 @@ def to_text(table: Table, verbose: bool = False, styled: bool = False) -> str:
 
 
 def _mark(note: str, sign: str, width: int) -> str:
-    """Break a note into lines behind a sign, so that it is told from the next."""
     return f"{sign} " + "\n  ".join(wrap(note, width - 2))
 
 
-def _fit_width(width: int, table: Table) -> Iterator[Any]:
+def _fit_width(width: int, table: Table) -> Iterator[Drawn]:
     """Make a table that the width holds, with broken heads, labels and words, or several, each of some columns."""
     heads = [head.replace("_", "_\n", 1) if len(head) > 13 and "\n" not in head else head for head in table.columns]
     columns = [[line.cells[at] for line in table.rows] for at in range(len(heads))]
@@ -98,17 +95,10 @@ def _measure(head: str, cells: Sequence[Cell]) -> tuple[int, int]:
 
 
 def _widest(text: str) -> int:
-    from rich.cells import cell_len
-
     return max(map(cell_len, text.split("\n")))
 
 
-def _lay_out(table: Table, heads: Sequence[str], whole: Sequence[bool], gap: int) -> Any:
-    from rich import box
-    from rich.align import Align
-    from rich.table import Table as Drawn
-    from rich.text import Text
-
+def _lay_out(table: Table, heads: Sequence[str], whole: Sequence[bool], gap: int) -> Drawn:
     drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap - 1, 0, 0), show_edge=False)
     drawn.add_column(Align.left(Text(table.row_header), vertical="bottom"), overflow="fold")
     for head, is_whole in zip(heads, whole, strict=True):

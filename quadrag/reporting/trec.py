@@ -23,13 +23,8 @@ from .questions import RunReader
 def write(folder: Path, out: Path, data_dir: str | None = None) -> dict[Path, int]:
     """Write ``CONFIG-SPLIT.run`` for every split of a run and, where its search was measured, ``CONFIG-SPLIT.qrels``.
 
-    Args:
-        folder: of the run.
-        out: the folder of the files; it is made.
-        data_dir: where the run's questions are now; where they were when None.
-
-    Returns:
-        The number of lines of each file; nothing of a run without passages.
+    Return the number of lines of each file; nothing of a run without passages. `data_dir` says where the run's
+    questions are now, None: where they were.
     """
     result = read_result(folder)
     run = result.record
@@ -40,16 +35,16 @@ def write(folder: Path, out: Path, data_dir: str | None = None) -> dict[Path, in
     by_text = (run.service or {}).get("by") == "text" and documents
     written: dict[Path, int] = {}
     for split in run.splits if any(reader.passages.values()) else ():
-        asked = [question for question in reader.questions.values() if question.split == split]
         lines: list[str] = []
-        for question in asked:
+        relevant: list[str] = []
+        for question in (question for question in reader.questions.values() if question.split == split):
             shown = reader.passages[question.key]
             names = documents[question.key] if by_text else [None] * len(shown)
             named = [passage._replace(id=name or passage.id) for passage, name in zip(shown, names, strict=True)]
             lines += run_lines(question.id, named, tag)
+            relevant += qrels_lines(question) if documents else ()
         qrels = out / f"{run.config}-{split}.qrels"
         qrels.unlink(missing_ok=True)  # of an earlier call
-        relevant = [line for question in asked for line in qrels_lines(question)] if documents else []
         for path, text in ((qrels.with_suffix(".run"), lines), (qrels, relevant)):
             if text:
                 write_text(path, "".join(text))
@@ -73,7 +68,6 @@ def run_lines(ident: str, shown: Sequence[Passage], tag: str) -> Iterator[str]:
 
 
 def qrels_lines(question: Question) -> Iterator[str]:
-    """Yield a line for each document that is relevant to a question."""
     for name in question.relevant:
         yield f"{_fit(question.id)} 0 {_fit(name)} 1\n"
 

@@ -324,7 +324,9 @@ def _check_data(run: RunRecord) -> Iterator[Note]:
     if run.whose is not Provenance.OWN and (run.config.endswith("_original") or f"{run.config}_original" in known):
         kind = "original" if run.config.endswith("_original") else "revised"
     sample = {"level": "detail"} if run.whose is Provenance.SAMPLE else {}  # of which a warning is given
-    yield Note(NoteCode.DATA, {"kind": kind, "source": run.source, **sample})
+    searched = run.options if run.retrieval else {}
+    corpus = [f"corpus with {name}={searched[name]}" for name in load(run.benchmark).corpus_options if name in searched]
+    yield Note(NoteCode.DATA, {"kind": kind, "source": "; ".join([run.source, *corpus]), **sample})
     if run.given:
         yield Note(NoteCode.OWN_FILES, {"files": sorted(run.given)})
     if "prompt" in (run.judging or {}):

@@ -82,8 +82,6 @@ class NoteCode(StrEnum):
     UNSAID = "unsaid"
     """What nobody said of answers from elsewhere: how their passages were found, with which prompts."""
     OTHER_PROMPTS = "other_prompts"
-    UNVERIFIED = "unverified"
-    OTHER_CORPUS = "other_corpus"
     PUBLISHED_SOURCE = "published_source"
     DOUBTFUL_PRINT = "doubtful_print"
     ROW_MARK = "row_mark"
@@ -108,7 +106,6 @@ class NoteCode(StrEnum):
     """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING
-    PROFILE_DISAGREES = "profile_disagrees", Level.WARNING
     NOT_COMPARED = "not_compared"
     VALUES_APART = "values_apart"
     P_RULE = "p_rule"

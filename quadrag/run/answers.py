@@ -34,7 +34,7 @@ _AUTHORS = "of_the_authors"  # marks a line of the authors' own code
 _COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
 _SAME = ("benchmark", "config", "split", "data_dir", "options", "prompts")  # parts of the specs of the same scores
 _PLACE = ("id", "config", "split")
-_FAILED = ReadAnswer(None, None, "api_error")
+_FAILED: ReadAnswer = (None, None, "api_error")
 _CUT = "max_tokens"  # how Inspect calls why a reply was cut by length
 LOG = re.compile(r"samples_quadrag_(.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+).*\.jsonl")  # of lm-eval: the task, and the time
 

@@ -243,12 +243,12 @@ def read_result(folder: Path, profile: str | None = None, run: RunRecord | None 
     return Run(run, marked, items, asked=asked, folder=folder, texts=texts)
 
 
-def retrieved_text(questions: Iterable[Question], passages: Mapping[Key, Sequence[Passage]]) -> str:
-    return jsonl_text(
-        {name: getattr(question, name) for name in ("benchmark", "config", "split", "id")}
-        | {"passages": [passage._asdict() for passage in passages[question.key]]}
-        for question in questions
-    )
+def retrieved_rows(
+    questions: Iterable[Question], passages: Mapping[Key, Sequence[Passage]]
+) -> Iterator[dict[str, Any]]:
+    for question in questions:
+        place = {name: getattr(question, name) for name in ("benchmark", "config", "split", "id")}
+        yield {**place, "passages": [passage._asdict() for passage in passages[question.key]]}
 
 
 def read_retrieved(

@@ -6,7 +6,6 @@ What a table looks like is not decided here.
 """
 
 import json
-import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
@@ -22,11 +21,11 @@ from quadrag.benchmark import Benchmark, Finder, identify_options, load
 from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import FAILED
 from quadrag.data.authors import know_files
-from quadrag.errors import NotReady, QuadragError, Unreadable, parse_json
+from quadrag.errors import NotReady
 from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
 from quadrag.printing import Progress
 from quadrag.provenance import Share, Source, join
-from quadrag.records import Answer, Key, Passage, Question, digest, dumps, jsonl_text
+from quadrag.records import Answer, Key, Passage, Question, append_rows, digest, dumps, jsonl_text, read_whole_rows
 from quadrag.results.check import settle_scores
 from quadrag.results.items import find_short
 from quadrag.results.record import RunRecord
@@ -55,7 +54,7 @@ from .folder import (
     read_passages_row,
     read_result,
     read_retrieved,
-    retrieved_text,
+    retrieved_rows,
 )
 from .models import Models, name_judges, name_model, show_time
 
@@ -254,7 +253,7 @@ def retrieve(folder: RunFolder, loaded: Loaded, models: Models) -> Passages:
             shown = loaded.task.retriever == load(loaded.task.benchmark).default_context
             passages = {question.key: question.passages if shown else () for question in loaded.questions}
         folder.record.found = dict(facts)
-        folder.write(RETRIEVED, retrieved_text(loaded.questions, passages))
+        folder.write(RETRIEVED, jsonl_text(retrieved_rows(loaded.questions, passages)))
         folder.place(PARTIAL).unlink(missing_ok=True)
     return read_retrieved(folder.place(RETRIEVED), loaded.questions, folder.read(RETRIEVED))
 
@@ -265,31 +264,12 @@ def _find(loaded: Loaded, models: Models, partial: Path) -> dict[Key, tuple[Pass
     They are written to `partial` one by one, so that a run that was cut short goes on from there.
     """
     assert loaded.finder is not None
-    llm, passages = models.entity_llm or models.system.completer, _read_partial(partial)
-    with Progress("searching", len(loaded.questions)) as progress, partial.open("a", encoding="utf-8") as lines:
+    llm, passages = models.entity_llm or models.system.completer, dict(map(read_passages_row, read_whole_rows(partial)))
+    with Progress("searching", len(loaded.questions)) as progress:
         for question, found in loaded.finder.find(loaded.questions, llm, loaded.prompts, frozenset(passages)):
             passages[question.key] = found
-            lines.write(retrieved_text([question], passages))
-            lines.flush()
+            append_rows(partial, retrieved_rows([question], passages))
             progress.update(len(passages), len(loaded.questions))
-    return passages
-
-
-def _read_partial(partial: Path) -> dict[Key, tuple[Passage, ...]]:
-    """Read what a run found before it was cut short, and cut the file off at the first line that is not whole."""
-    passages: dict[Key, tuple[Passage, ...]] = {}
-    kept = 0
-    for line in partial.read_bytes().splitlines(keepends=True) if partial.is_file() else ():
-        try:
-            key, found = read_passages_row(parse_json(line, partial))
-        except (QuadragError, KeyError, TypeError, Unreadable):
-            break
-        if not line.endswith(b"\n"):
-            break
-        passages[key] = found
-        kept += len(line)
-    if partial.is_file():
-        os.truncate(partial, kept)
     return passages
 
 
@@ -324,7 +304,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Passages
     if generated.stopped:
         return generated
     if system.finds_passages:
-        folder.write(RETRIEVED, retrieved_text(loaded.questions, generated.passages))
+        folder.write(RETRIEVED, jsonl_text(retrieved_rows(loaded.questions, generated.passages)))
     folder.write(ANSWERS, jsonl_text(asdict(each) for each in generated.answers))
     if not generated.failures:  # else what stands is there for the run that asks for them again
         folder.place(ANSWERING).unlink(missing_ok=True)

@@ -1,6 +1,6 @@
 """How well verdicts agree with labels, all of one table of counts, labels by verdicts (Cohen 1960; Gwet 2008)."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,27 +113,6 @@ def ppi_mean(labels: Sequence[float], verdicts: Sequence[float], others: Sequenc
     return _estimate(float(value), float(variance), used, mine)
 
 
-def stratified_mean(labels: Sequence[float], strata: Sequence[str], sizes: Mapping[str, int]) -> Estimate:
-    """Estimate a mean from labels of items that were drawn by strata of so many items, each with one at least."""
-    mine, total = np.asarray(labels, dtype=np.float64), sum(sizes.values())
-    parts = []
-    for name, size in sizes.items():
-        here = mine[[stratum == name for stratum in strata]]
-        variance = here.var() / here.size
-        if _is_rate(mine):  # with half a label of each kind, since labels that are alike had none
-            share = (here.sum() + 0.5) / (here.size + 1)
-            variance = share * (1 - share) / (here.size + 1)
-        parts.append((size / total, here.mean(), variance))
-    weights, values, variances = np.array(parts).T
-    value = float(weights @ values)
-    variance = float(weights**2 @ variances) + float(weights @ (values - value) ** 2) / total
-    return _estimate(value, variance, 0.0, mine)
-
-
-def _is_rate(labels: Values) -> bool:
-    return bool(np.isin(labels, (0, 1)).all())
-
-
 def _best_tuning(labels: Values, verdicts: Values, others: Values) -> float:
     variance = np.concatenate([verdicts, others]).var(ddof=1) if len(others) else 0.0
     if not variance:
@@ -144,7 +123,7 @@ def _best_tuning(labels: Values, verdicts: Values, others: Values) -> float:
 
 def _estimate(value: float, variance: float, tuning: float, labels: Values) -> Estimate:
     n = len(labels)
-    if not _is_rate(labels):
+    if not np.isin(labels, (0, 1)).all():
         half = Z * variance**0.5
         return Estimate(value, variance, Interval(value - half, value + half), tuning, n)
     share = min(max(value, 0.0), 1.0)

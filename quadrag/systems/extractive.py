@@ -19,7 +19,6 @@ _WORD = re.compile(r"\w+")
 
 
 def sentences(text: str) -> list[str]:
-    """Split text into its sentences, blanks around them removed."""
     return [part for piece in _SENTENCE_END.split(text) if (part := piece.strip())]
 
 
@@ -44,15 +43,12 @@ def best_sentence(query: str, passages: Sequence[Passage], language: str) -> str
 
 
 class Extractive(System):
-    """The baseline as what answers."""
-
     asks_models = draws = False
     name = EXTRACTIVE
 
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
-        """Answer with the most similar sentence; see `System.answer`."""
         return Generated(
             [
                 make_answer(question, 0, best_sentence(question.query, passages[question.key], question.language))

@@ -1,4 +1,4 @@
-"""A user's function as what answers: from a question to its answer, or from a list of them to a list.
+"""A user's function as what answers, from a question to its answer or from lists to lists; and a challenge's model.
 
 Its answers are kept in the run's folder as they come, so that a run that was killed goes on; whether the function has
 changed since cannot be seen. A coroutine function is called in one loop in a thread of its own, for the life of the
@@ -8,7 +8,6 @@ process: what clients bind to a loop at their first call, as connections and loc
 import asyncio
 import hashlib
 import inspect
-import json
 import os
 import runpy
 import sys
@@ -16,8 +15,8 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
-from dataclasses import asdict, replace
+from contextlib import redirect_stdout
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -26,11 +25,11 @@ from typing import Any
 
 from quadrag.benchmark import Benchmark
 from quadrag.chat.keys import known_keys
-from quadrag.chat.reply import Failure, Reply
+from quadrag.chat.reply import Failure, Outcome, Reply, read_row
 from quadrag.errors import QuadragError, Unreadable, name_kind
 from quadrag.passages import list_rows
 from quadrag.prompts import load_service_prompts
-from quadrag.records import Key, Passage, dumps
+from quadrag.records import Key, append_rows, read_whole_rows
 from quadrag.spec import RunSpec
 
 from .own import pose, read_result, take_served
@@ -38,14 +37,13 @@ from .system import Assignment, Generated, OnProgress, Passages, Questions, Syst
 
 _FIRST = 8  # questions that all failed: the others would
 _OURS = str(Path(__file__).parent)
+_CHALLENGE_FIELDS = ("interaction_id", "query", "search_results", "query_time")
 
 Batch = Sequence[tuple[Key, Any]]  # of each question its key, and what the function is handed
-Results = list[Reply | Failure]
+Results = list[Outcome]
 
 
 class Function(System):
-    """A function from a question to its answer, or from a list of questions to a list of answers."""
-
     asks_models = asks_failed = draws = False
     name = ""
     parameters: Mapping[str, Any] = {"contract": "python"}  # as of a RAG service
@@ -71,7 +69,6 @@ class Function(System):
         self._kept_in: Path | None = None
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
-        """Take a task on; where the benchmark brings no passages, as what finds them; see `System.take`."""
         self.finds_passages = benchmark.default_context is None and not self.wants_pages
         if self.finds_passages:
             return take_served(benchmark, task)
@@ -80,20 +77,22 @@ class Function(System):
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
-        """Call the function for each question that is not answered yet; see `System.answer`.
-
-        What it raises is the failure of that question alone, unless nothing but failures comes of it.
-        """
-        replies = self._read_kept()
+        """Answer as `System.answer`; what the function raises is a failure, unless nothing but failures come of it."""
+        rows = [] if self._kept_in is None else read_whole_rows(self._kept_in)
+        replies: dict[Any, Outcome] = {tuple(row["key"]): read_row(row["reply"]) for row in rows}
         asked = [question for question in questions if question.key not in replies]
         self.spent["calls"] += len(asked)
         self.spent["cached"] += len(questions) - len(asked)
+        self.spent["oldest"] = min((row["reply"]["created"] for row in rows), default=None)
         failures: list[Failure] = []
 
         def keep(batch: Batch, results: Results) -> None:
-            made = dict(zip((key for key, _ in batch), results, strict=True))
-            self._keep(made)
-            replies.update(made)
+            new = dict(zip((key for key, _ in batch), results, strict=True))
+            if self._kept_in is not None:
+                # Not the failures, which are asked again.
+                kept = {key: reply for key, reply in new.items() if isinstance(reply, Reply)}
+                append_rows(self._kept_in, ({"key": key, "reply": reply.row()} for key, reply in kept.items()))
+            replies.update(new)
             failures.extend(reply for reply in results if isinstance(reply, Failure))
             if _FIRST <= len(replies) == len(failures):
                 raise QuadragError(
@@ -108,14 +107,12 @@ class Function(System):
         return collect([(question, 0) for question in questions], [replies[question.key] for question in questions])
 
     def keep(self, path: Path) -> None:
-        """Keep answers in this file, and take those that are kept there; see `System.keep`."""
         self._kept_in = path
 
     def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterable[tuple[Key, Any]]:
         return ((question.key, pose(work, question, passages.get(question.key, ()))) for question in questions)
 
     def _call_all(self, batches: Iterator[Batch], keep: Callable[[Batch, Results], None]) -> None:
-        """Call the function for lists of questions, and keep what comes of each as it comes."""
         if self._waits:
             _call_beside(self._call, batches, self.concurrency, keep)
             return
@@ -126,11 +123,7 @@ class Function(System):
                 keep(batch, done.value)
 
     async def _call(self, batch: Batch) -> Results:
-        """Call the function for a batch, and read what it returns; what it raises is a failure of this batch alone.
-
-        Raises:
-            QuadragError: it returned no list of as many results: whose they are, nobody knows.
-        """
+        """Return what a batch comes to; QuadragError where whose results they are nobody knows."""
         started = time.perf_counter()
         try:
             result = self.function([posed for _, posed in batch] if self.batch_size else batch[0][1])
@@ -147,50 +140,27 @@ class Function(System):
             )
         return [_read(row, seconds) for row in rows]
 
-    def _read_kept(self) -> dict[Key, Reply | Failure]:
-        """Read the answers that are kept; a line that a kill cut off is as if it were not there."""
-        kept: dict[Key, Reply | Failure] = {}
-        text = self._kept_in.read_text("utf-8", "replace") if self._kept_in and self._kept_in.exists() else ""
-        for line in text.split("\n"):
-            with suppress(ValueError, TypeError, KeyError, AttributeError):
-                row = json.loads(line)
-                (config, split, ident), made = row.pop("key"), row.pop("made")
-                row["passages"] = tuple(Passage(*passage) for passage in row["passages"])
-                kept[config, split, ident] = Reply(**row)
-                self.spent["oldest"] = min(made, self.spent["oldest"] or made)
-        return kept
 
-    def _keep(self, replies: Mapping[Key, Reply | Failure]) -> None:
-        """Write answers behind those that are kept; failures are not, so that they are asked again."""
-        if self._kept_in is None:
-            return
-        with self._kept_in.open("a", encoding="utf-8") as file:
-            for key, reply in replies.items():
-                if isinstance(reply, Reply):
-                    # A line break first: a kill may have cut the last line off.
-                    file.write(f"\n{dumps({'key': key, 'made': round(time.time(), 3), **asdict(reply)})}\n")
-
-
-def _read(result: Any, seconds: float) -> Reply | Failure:
+def _read(result: Any, seconds: float) -> Outcome:
     try:
-        return replace(read_result(result), latency=seconds)
+        return replace(read_result(result), latency=seconds, created=round(time.time(), 3))
     except Unreadable as error:
         return Failure("unparsable", f"returned {error}")
 
 
 def _read_failure(error: BaseException) -> Failure:
-    """Read an exception that the function raised, with the last line of the user's own file that led to it."""
+    """Make a failure of what the function raised, with the last line of the user's own file that led to it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
-    own = [frame for frame in frames if frame.filename == frames[0].filename]
-    place = f" ({own[-1].name}, {Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    said = ": ".join(filter(None, (type(error).__name__, str(error))))
-    return Failure("raised", known_keys().line(f"{said}{place}"))
+    users = [frame for frame in frames if frame.filename == frames[0].filename]
+    place = f" ({users[-1].name}, {Path(users[-1].filename).name}:{users[-1].lineno})" if users else ""
+    message = ": ".join(filter(None, (type(error).__name__, str(error))))
+    return Failure("raised", known_keys().line(f"{message}{place}"))
 
 
 def _call_beside(
     call: Callable[[Batch], Any], batches: Iterator[Batch], concurrency: int, keep: Callable[[Batch, Results], None]
 ) -> None:
-    """Call a coroutine function for all batches in the loop, and keep what comes of each in the order they end."""
+    """Call a coroutine function in the loop, and keep what comes of each batch in the order they end."""
     results: SimpleQueue[tuple[Batch, Any]] = SimpleQueue()
 
     async def work() -> None:
@@ -224,16 +194,16 @@ def _find_loop(process: int) -> asyncio.AbstractEventLoop:
     return loop
 
 
-_FIELDS = ("interaction_id", "query", "search_results", "query_time")
-
-
 class Challenge(Function):
-    """A model of the challenge, by ``PATH.py#Class``; without ``#Class`` its `UserModel`."""
+    """A model of the KDD Cup 2024's starter kit, by ``PATH.py#Class``; without ``#Class`` its `UserModel`.
+
+    Its ``batch_generate_answer`` is handed batches of queries with their pages' HTML. Imports are looked for in the
+    file's folder and the one above.
+    """
 
     wants_pages = asks_failed = True
 
     def __init__(self, spec: str) -> None:
-        """Name the model, which is loaded at the first query."""
         path, _, kind = spec.partition("#")
         self._path, self._class = Path(path).expanduser().resolve(), kind or "UserModel"
         if self._path.suffix != ".py" or not self._path.is_file():
@@ -244,7 +214,6 @@ class Challenge(Function):
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
-        """Hand the pages over, in batches as large as the model wants them; see `System.answer`."""
         with redirect_stdout(sys.stderr):
             sys.path[:0] = map(str, self._path.parents[:2])
             try:
@@ -253,7 +222,7 @@ class Challenge(Function):
                 why = known_keys().line(f"{type(error).__name__}: {error}")
                 raise QuadragError(f"cannot load {self.name} ({why}); expected PATH.py#Class") from error
             self.batch_size, ask = model.get_batch_size(), model.batch_generate_answer
-            self.function = lambda rows: ask({name: [row[name] for row in rows] for name in _FIELDS})
+            self.function = lambda rows: ask({name: [row[name] for row in rows] for name in _CHALLENGE_FIELDS})
             return super().answer(work, questions, passages, on_progress)
 
     def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterator[tuple[Key, Any]]:

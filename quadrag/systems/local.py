@@ -9,12 +9,14 @@ batch has one seed. A model without a chat template gets system message, blank l
 import gc
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from quadrag.chat.client import Completer
 from quadrag.chat.ledger import Ledger
-from quadrag.chat.reply import Calls, Failure, Messages, Outcome, Row, read_message
+from quadrag.chat.reply import Calls, Failure, Messages, Outcome, Reply, read_message
 from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.parts import Pins, Trust, refuse_code
 
@@ -53,18 +55,11 @@ class LocalModel(Completer):
         # Another commit is another model, for the ledger and for `run.json`.
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
-        self._loaded: tuple[Any, Any] | None = None
 
     def close(self) -> None:
-        """Let the model go."""
-        self._loaded = None
+        vars(self).pop("_loaded", None)
 
     def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
-        """Make the calls that lack an outcome, batch by batch; each is kept at once.
-
-        Raises:
-            QuadragError: of the first calls none succeeds, so the others would not.
-        """
         kept = set(outcomes)
         encoded = [(key, self._encode(chat)) for key, (chat, _) in calls.items()]
         # The longest first: where memory ends, it does at once. Batches are of all calls, so that a run that goes on
@@ -72,27 +67,27 @@ class LocalModel(Completer):
         encoded.sort(key=lambda call: (-len(call[1]), call[0]))
         parts = [encoded[start : start + self._batch_size] for start in range(0, len(encoded), self._batch_size)]
         parts = [part for part in ([call for call in part if call[0] not in kept] for part in parts) if part]
-        alive = bool(kept)
+        has_answered = bool(kept)
         for part in parts:
-            made = dict(zip((key for key, _ in part), self._generate(part), strict=True))
-            failures = [outcome for outcome in made.values() if isinstance(outcome, Failure)]
-            rows = {key: row for key, row in made.items() if not isinstance(row, Failure)}
-            alive = alive or bool(rows)
-            if not alive:
-                raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {failures[0].detail}")
+            new = dict(zip((key for key, _ in part), self._generate(part), strict=True))
+            replies = {key: outcome for key, outcome in new.items() if isinstance(outcome, Reply)}
+            has_answered = has_answered or bool(replies)
+            if not has_answered:
+                details = [outcome.detail for outcome in new.values() if isinstance(outcome, Failure)]
+                raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {details[0]}")
             if self.ledger is not None:
-                self.ledger.put_many(rows.items())
-            outcomes |= made
+                self.ledger.put_many(replies.items())
+            outcomes |= new
             self.spent["calls"] += len(part)
-            self.spent["seconds"] += sum(row["latency"] for row in rows.values())
-            for name in ("prompt_tokens", "completion_tokens"):
-                self.spent[name] += sum(row["usage"][name] for row in rows.values())
+            for reply in replies.values():
+                self.spent["seconds"] += reply.latency
+                for name, tokens in (reply.usage or {}).items():
+                    self.spent[name] += tokens
             if self.on_progress:
                 self.on_progress(len(outcomes), len(calls))
 
     def _encode(self, chat: Messages) -> list[int]:
-        """Return the tokens of a chat as the model is asked."""
-        tokenizer, _ = self._load()
+        tokenizer, _ = self._loaded
         if not tokenizer.chat_template:
             return list(tokenizer("\n\n".join(turn["content"] for turn in chat))["input_ids"])
         from jinja2 import TemplateError
@@ -114,8 +109,8 @@ class LocalModel(Completer):
         half = (len(calls) + 1) // 2
         return self._generate(calls[:half]) + self._generate(calls[half:])
 
-    def _generate_batch(self, calls: Sequence[Call]) -> Iterator[Row]:
-        tokenizer, model = self._load()
+    def _generate_batch(self, calls: Sequence[Call]) -> Iterator[Reply]:
+        tokenizer, model = self._loaded
         import torch
 
         started = time.perf_counter()
@@ -141,15 +136,13 @@ class LocalModel(Completer):
         for (_, tokens), made in zip(calls, output[:, width:].tolist(), strict=True):
             last = next((place for place, token in enumerate(made) if token in ends), None)
             new = made if last is None else made[: last + 1]
-            said = {"content": tokenizer.decode(new, skip_special_tokens=True).strip()}
+            message = {"content": tokenizer.decode(new, skip_special_tokens=True).strip()}
             usage = {"prompt_tokens": len(tokens), "completion_tokens": len(new)}
-            row = read_message(said, "length" if last is None else "stop", usage)
-            yield {**row, "latency": seconds, "created": time.time()}
+            reply = read_message(message, "length" if last is None else "stop", usage)
+            yield replace(reply, latency=seconds, created=time.time())
 
-    def _load(self) -> tuple[Any, Any]:
-        """Load tokenizer and model, once."""
-        if self._loaded is not None:
-            return self._loaded
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
         try:
             from transformers import AutoModelForCausalLM, AutoTokenizer
         except ImportError as error:
@@ -157,18 +150,17 @@ class LocalModel(Completer):
         folder = Path(self.model).expanduser().is_dir()
         pins = self._trust.find(self.model, folder)
         # Said either way: left open, transformers asks at the terminal.
-        how: dict[str, Any] = {"trust_remote_code": pins is not None}
-        how |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}
+        options: dict[str, Any] = {"trust_remote_code": pins is not None}
+        options |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}
         try:
-            tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
-            how |= {"device_map": "auto", "dtype": "auto", "output_loading_info": True}
-            model, told = AutoModelForCausalLM.from_pretrained(self.model, **how)
+            tokenizer = AutoTokenizer.from_pretrained(self.model, **options)
+            options |= {"device_map": "auto", "dtype": "auto", "output_loading_info": True}
+            model, loading_info = AutoModelForCausalLM.from_pretrained(self.model, **options)
         except (OSError, ValueError, ImportError) as error:
             if pins is None and "trust_remote_code" in str(error):
                 raise refuse_code("model", self.model, folder) from None
             raise QuadragError(f"cannot load {self.known_as} ({one_line(str(error), 300)})") from None
-        if faults := [f"{len(keys)} {kind}" for kind, keys in told.items() if keys and kind.endswith("_keys")]:
+        if faults := [f"{len(keys)} {kind}" for kind, keys in loading_info.items() if keys and kind.endswith("_keys")]:
             way = "its files are of another model, or need code of their own (--trust-remote-code)"
             raise QuadragError(f"{self.known_as} was not loaded as it was saved ({', '.join(faults)}); {way}")
-        self._loaded = tokenizer, model.eval()
-        return self._loaded
+        return tokenizer, model.eval()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from quadrag.chat.estimate import StandIn
 from quadrag.chat.http import Server, Transport
 from quadrag.chat.keys import page_url
 from quadrag.chat.policy import BudgetReached, CallPolicy
-from quadrag.chat.reply import Messages, Row, read_completion
+from quadrag.chat.reply import Messages, Reply, read_completion
 from quadrag.errors import QuadragError, pick, read_yaml
 from quadrag.metric_record import metric_record
 from quadrag.records import Question, digest
@@ -34,7 +34,6 @@ class CompletionsTransport(Transport):
     unsent = ("api", "template")
 
     def __init__(self, template: str) -> None:
-        """Take a template by its name."""
         from jinja2 import Environment
 
         file = Path(__file__).with_name("templates.yaml")
@@ -43,7 +42,6 @@ class CompletionsTransport(Transport):
         self.parameters = {"api": "completions", "template": digest([source])}
 
     def compose(self, messages: Messages) -> list[dict[str, Any]]:
-        """Make the prompt, with the system's text before the first question; see `Transport.compose`."""
         first, *turns = [dict(message) for message in messages]
         if first["role"] == "system" and turns:
             turns[0]["content"] = f"{first['content']}\n\n{turns[0]['content']}"
@@ -51,11 +49,10 @@ class CompletionsTransport(Transport):
             turns = [first, *turns]
         return [{"role": "prompt", "content": self._template.render(turns=turns)}]
 
-    async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
-        """Make one attempt; see `Transport.attempt`."""
+    async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Reply:
         sent = {"model": model, "prompt": messages[0]["content"], **body}
-        row = read_completion(json.loads(await server.send(page_url(server.address, "completions"), sent)))
-        return {**row, "text": row["text"].strip()}
+        reply = read_completion(json.loads(await server.send(page_url(server.address, "completions"), sent)))
+        return replace(reply, text=reply.text.strip())
 
 
 ANSWERS, ENTITIES, JUDGE = "answers", "entities", "judge"  # the stages of an estimate
@@ -63,27 +60,21 @@ _LOCAL = "local:"
 
 
 class ChatModel(System):
-    """A chat model as what answers, which may also be asked about a question before it is answered."""
-
     def __init__(self, asked: Completer) -> None:
-        """Take an open client or model."""
         self.asked = self.completer = asked
         self.parameters, self.spent = dict(asked.parameters), asked.spent
         self.service = asked.service
 
     @property
     def name(self) -> str:
-        """The name as requested, for which its server may be asked."""
         return str(self.asked.model)
 
     def close(self) -> None:
-        """Close what is asked."""
         self.asked.close()
 
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
-        """Ask each question `samples` times; see `System.answer`."""
         asked, samples = self.asked, work.task.samples
         if isinstance(asked, StandIn):
             expected = expect_answers(questions, samples)
@@ -143,16 +134,11 @@ def expect_answers(questions: Sequence[Question], samples: int) -> list[str]:
     return texts
 
 
-@cache
-def _usual_verdicts() -> dict[str, str]:
-    """Return, by what stands in a judge's prompt, a usual reply."""
-    return {mark: text for name in catalogue.metrics() for mark, text in metric_record(name).replies.items()}
-
-
 def expect_verdicts(batch: Sequence[Messages]) -> list[str]:
     """Return usual verdicts: a prompt ends with the form of its reply; before that stands anybody's text."""
     prompts = ["\n".join(message["content"] for message in chat) for chat in batch]
-    return [_usual_verdicts()[max(_usual_verdicts(), key=prompt.rfind)] for prompt in prompts]
+    usual = {mark: text for name in catalogue.metrics() for mark, text in metric_record(name).replies.items()}
+    return [usual[max(usual, key=prompt.rfind)] for prompt in prompts]
 
 
 def expect_entities(batch: Sequence[Messages]) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quadrag.benchmark import Benchmark, MetricUse, OptionSpec
-from quadrag.chat.reply import REASONINGS, Reply, find_reasoning
+from quadrag.chat.reply import REASONINGS, Reply, find_reasoning, read_answer
 from quadrag.errors import QuadragError, Unreadable, name_kind, plain
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import RetrieverSpec
@@ -29,29 +29,17 @@ _PARTS = (*_ANSWERS, *PLACES, *REASONINGS)
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """A question as a system is handed it, without its accepted answers.
+    """A question as a system is handed it, without its accepted answers."""
 
-    Attributes:
-        id: unique within its config and split.
-        query: its text.
-        history: the turns before it, each a question and its answer; empty outside conversations.
-        passages: those that the benchmark brings; empty where the system is to search.
-        benchmark: the benchmark's name.
-        config: its config.
-        split: its split.
-        language: ``en`` or ``zh``.
-        query_time: when it was asked, where the benchmark has that.
-    """
-
-    id: str
-    query: str
-    history: tuple[tuple[str, str | None], ...]
-    passages: tuple[Passage, ...]
+    id: str  # unique within its config and split
+    query: str  # its text
+    history: tuple[tuple[str, str | None], ...]  # the turns before it, each a question and its answer
+    passages: tuple[Passage, ...]  # those that the benchmark brings; empty where the system is to search
     benchmark: str
     config: str
     split: str
-    language: str
-    query_time: str | None = None
+    language: str  # ``en`` or ``zh``
+    query_time: str | None = None  # when it was asked, where the benchmark has that
 
 
 def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ()) -> OpenQuestion:
@@ -61,14 +49,14 @@ def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ())
     conversation that is one text has the turns before it in there.
     """
     option = work.benchmark.options.get(_ASKED)
-    manner = str(option.read(_ASKED, work.task.options)) if option else "bare"
+    prompt_form = str(option.read(_ASKED, work.task.options)) if option else "bare"
     names = (question.config, question.language, "default")
-    template = next((work.prompts[name][manner] for name in names if name in work.prompts), "{query}")
-    apart = question.slots.get("question") == question.slots.get("asked")
+    template = next((work.prompts[name][prompt_form] for name in names if name in work.prompts), "{query}")
+    history_is_separate = question.slots.get("question") == question.slots.get("asked")
     return OpenQuestion(
         id=question.id,
         query=fill(template, {"query": question.query, **question.slots}),
-        history=tuple(question.history) if apart else (),
+        history=tuple(question.history) if history_is_separate else (),
         passages=tuple(passages),
         benchmark=question.benchmark,
         config=question.config,
@@ -81,29 +69,26 @@ def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ())
 def read_result(result: Any) -> Reply:
     """Read what a system gave for a question: a text; a pair of it and passages; or an object that holds both.
 
-    Raises:
-        Unreadable: it is something else, or what stands under ``passages`` is.
+    Unreadable is raised where it is something else, or what stands under ``passages`` is.
     """
     if isinstance(result, tuple) and len(result) == 2 and not hasattr(result, "_asdict"):
         result = dict(zip(("answer", "passages"), result, strict=True))
     parts = result if isinstance(result, Mapping) else read_parts(result, _PARTS)
     answer = next((parts[name] for name in _ANSWERS if name in parts), result)
     passages = find_passages(parts)
-    if isinstance(text := plain(answer), str):
-        return Reply(text, reasoning=find_reasoning(parts), passages=passages)
-    whose = "" if answer is result else f" whose answer is {name_kind(answer)}"
+    if isinstance(plain(answer), str):
+        text, reasoning, _ = read_answer(answer, find_reasoning(parts))
+        return Reply(text or "", reasoning=reasoning, passages=passages)
+    detail = "" if answer is result else f" whose answer is {name_kind(answer)}"
     if answer is result and isinstance(result, Mapping):
-        whose = f" with the keys {name_keys(result)}"
-    raise Unreadable(f"{name_kind(result)}{whose}; expected an answer as a text, alone or with passages")
+        detail = f" with the keys {name_keys(result)}"
+    raise Unreadable(f"{name_kind(result)}{detail}; expected an answer as a text, alone or with passages")
 
 
 def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> Benchmark:
     """Return a benchmark as a system meets it that finds its own passages.
 
-    Args:
-        inner: the benchmark.
-        texts: whether any passage has a text; a metric of what is shown needs one.
-        why: why passages are not ranked; None where they are.
+    `texts` tells whether any passage has a text, which a metric of what is shown needs, `why` why none are ranked.
     """
 
     def searched(spec: RunSpec) -> RunSpec:
@@ -134,7 +119,6 @@ def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> B
 
 
 def take_served(benchmark: Benchmark, task: RunSpec) -> Assignment:
-    """Take a task on for what finds its own passages."""
     if task.samples > 1:
         raise QuadragError("a RAG service is sent no seed to vary; leave out --samples")
     if task.prompts:

@@ -20,7 +20,7 @@ from quadrag.chat.client import ChatClient
 from quadrag.chat.http import Server, Transport
 from quadrag.chat.keys import KEY_VARIABLES, page_url, parse_spec, shown_url, without_user
 from quadrag.chat.policy import CallPolicy
-from quadrag.chat.reply import Failure, Reply, Row, read_completion
+from quadrag.chat.reply import Outcome, Reply, read_completion
 from quadrag.errors import QuadragError, Unreadable, name_kind, one_line
 from quadrag.passages import PLACES, find_passages
 from quadrag.prompts import chat_messages
@@ -32,8 +32,6 @@ from .system import Assignment, Generated, OnProgress, Passages, Questions, coll
 
 
 class RagService(ChatModel):
-    """A service; calls are made, kept and counted as those of a `ChatClient`."""
-
     finds_passages = True
 
     def __init__(self, spec: str, policy: CallPolicy | None = None, *, name: str | None = None, **options: Any) -> None:
@@ -63,21 +61,18 @@ class RagService(ChatModel):
         super().__init__(client)
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
-        """Refuse what a service decides itself; see `System.take`."""
         return take_served(benchmark, task)
 
     def answer(
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
-        """Ask the service; its passages are none where it gave none or failed; see `System.answer`."""
         self.asked.on_progress = on_progress
         replies = self.ask([pose(work, question) for question in questions])
         return collect([(question, 0) for question in questions], replies)
 
-    def ask(self, questions: Sequence[OpenQuestion]) -> list[Reply | Failure]:
+    def ask(self, questions: Sequence[OpenQuestion]) -> list[Outcome]:
         """Ask questions; a reply that is not of its form is ``unparsable``, is not kept and may be asked for again."""
-        replies: list[Reply | Failure] = self.asked.complete([[self._body(question)] for question in questions])
-        return replies
+        return self.asked.complete([[self._body(question)] for question in questions])
 
     def _body(self, question: OpenQuestion) -> dict[str, Any]:
         if self.chat:
@@ -102,7 +97,6 @@ class RagTransport(Transport):
     )
 
     def __init__(self, address: str, chat: bool) -> None:
-        """Take where requests go, and whether replies are chat completions."""
         self.address, self.chat = without_user(address), chat
         if not chat:
             self.form = "an answer"
@@ -110,23 +104,21 @@ class RagTransport(Transport):
 
     async def attempt(
         self, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
-    ) -> Row:
-        """Make one attempt; the ledger's row is that of a chat completion, and ``passages``."""
+    ) -> Reply:
         return self.read(json.loads(await server.send(self.address, {**messages[0], **body})))
 
-    def read(self, reply: Any) -> Row:
-        """Read a reply; a ValueError where it is an error, Unreadable or NoText where it is not of its form."""
-        if not isinstance(reply, Mapping):
-            raise Unreadable(f"it is {name_kind(reply)}; expected an object")
-        if error := reply.get("error"):
+    def read(self, output: Any) -> Reply:
+        """Read an output; a ValueError where it is an error, Unreadable or NoText where it is not of its form."""
+        if not isinstance(output, Mapping):
+            raise Unreadable(f"it is {name_kind(output)}; expected an object")
+        if error := output.get("error"):
             raise ValueError(error.get("message", error) if isinstance(error, Mapping) else error)
-        if self.chat:
-            row, message = read_completion(reply), reply["choices"][0]["message"]
-            inner = message.get("context")  # of Azure OpenAI
-            parts = {**reply, **message, **(inner if isinstance(inner, Mapping) else {})}
-            return {**row, "passages": find_passages(parts) or find_passages(_name_texts(parts))}
-        read = read_result(reply)
-        return {name: getattr(read, name) for name in ("text", "reasoning", "finish_reason", "usage", "passages")}
+        if not self.chat:
+            return read_result(output)
+        reply, message = read_completion(output), output["choices"][0]["message"]
+        inner = message.get("context")  # of Azure OpenAI
+        parts = {**output, **message, **(inner if isinstance(inner, Mapping) else {})}
+        return replace(reply, passages=find_passages(parts) or find_passages(_name_texts(parts)))
 
 
 def _name_texts(parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from quadrag.benchmark import Benchmark
 from quadrag.chat.client import Completer
-from quadrag.chat.reply import Failure, Reply, read_answer
+from quadrag.chat.reply import Outcome, Reply, read_answer
 from quadrag.errors import QuadragError
 from quadrag.prompts import Prompts, load_prompts
 from quadrag.records import Answer, Key, Passage, Question
@@ -55,8 +55,6 @@ class Assignment:
 
 
 class System(ABC):
-    """What answers."""
-
     finds_passages = False  # none are found for it
     wants_pages = False  # it is handed whole pages
     asks_models = True  # an empty answer is then a failure
@@ -81,7 +79,6 @@ class System(ABC):
         """Enter into a run's record what else is known of the answers."""
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
-        """Take a task on, or refuse it."""
         if self.wants_pages != (task.retriever == benchmark.handed_over):
             pages = benchmark.handed_over or "of a benchmark with pages"
             raise QuadragError(f"--retriever {pages} hands whole pages to --llm challenge:FILE.py#Class and no other")
@@ -109,36 +106,25 @@ class System(ABC):
         """Let connections or weights go."""
 
 
-def make_answer(
-    question: Question,
-    sample: int,
-    content: Any,
-    reasoning: str | None = None,
-    state: str = "ok",
-    finish_reason: str | None = None,
-    usage: Mapping[str, int] | None = None,
-) -> Answer:
-    """Make the answer of a question of what came for it; see `quadrag.chat.reply.read_answer`."""
-    read = read_answer(content, reasoning, state, finish_reason)
-    return Answer(question.benchmark, *question.key, sample, *read, finish_reason, usage)
+def make_answer(question: Question, sample: int, content: Any, state: str = "ok") -> Answer:
+    return Answer(question.benchmark, *question.key, sample, *read_answer(content, state=state))
 
 
-def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Failure]) -> Generated:
+def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Outcome]) -> Generated:
     """Put replies together as answers; `jobs` are the question and the number of the sample of each."""
     generated = Generated([])
     for (question, sample), reply in zip(jobs, replies, strict=True):
         place = "/".join((*question.key, str(sample)))
         if isinstance(reply, Reply):
-            generated.passages[question.key] = reply.passages
+            parts: tuple[Any, ...] = (reply.text, reply.reasoning, "ok", reply.finish_reason, reply.usage)
             generated.latency[place] = round(reply.latency, 6)
-            how = (reply.reasoning, "ok", reply.finish_reason, reply.usage)
-            generated.answers.append(make_answer(question, sample, reply.text, *how))
-            continue
-        generated.passages[question.key] = ()
-        if not reply.asked:
-            generated.not_asked.add(len(generated.answers))
-        elif reply.reason != "truncated":
-            # What may go better next time; a cut reply lies in the ledger and would come again.
-            generated.failures[place] = reply.detail
-        generated.answers.append(make_answer(question, sample, None, state=reply.reason))
+        else:
+            parts = (None, None, reply.reason)
+            if not reply.asked:
+                generated.not_asked.add(len(generated.answers))
+            elif reply.reason != "truncated":
+                # What may go better next time; a cut reply lies in the ledger and would come again.
+                generated.failures[place] = reply.detail
+        generated.answers.append(Answer(question.benchmark, *question.key, sample, *parts))
+        generated.passages[question.key] = reply.passages if isinstance(reply, Reply) else ()
     return generated

@@ -14,7 +14,8 @@ import pytest
 from chat_server import ChatServer
 
 ROOT = Path(__file__).parents[2]
-LIMIT = ["--limit", "24"]  # of 208
+DENSE = ["--embedding", "MODEL", "--limit", "24"]  # of 208
+WHOLE = ["--retriever", "bm25", "--tokenizer", "jieba", "--chunk-size", "1000000"]
 REFUSAL = "I can not answer the question because of the insufficient information in documents."
 # benchmark, config, split, what the script is given besides, what the engine is given besides
 CASES = [
@@ -24,22 +25,10 @@ CASES = [
     ("crag", "task_1_2", "public", ["--judge", "URL"], ["--retriever", "snippets", "--judge", "URL/v1"]),
     ("crag", "qa", "validation", [], ["--retriever", "none"]),
     *(
-        (
-            "crud_rag",
-            task,
-            "test",
-            ["--top-k", "4"],
-            ["--retriever", "bm25", "--tokenizer", "jieba", "--top-k", "4", "--chunk-size", "1000000"],
-        )
+        ("crud_rag", task, "test", ["--top-k", "4"], [*WHOLE, "--top-k", "4"])
         for task in ("qa_2doc", "summary", "continuation", "hallucination")
     ),
-    (
-        "omnieval",
-        "all",
-        "auto",
-        ["--embedding", "MODEL", *LIMIT],
-        ["--retriever", "dense", "--embedding", "MODEL", *LIMIT],
-    ),
+    ("omnieval", "all", "auto", DENSE, ["--retriever", "dense", *DENSE]),
 ]
 
 

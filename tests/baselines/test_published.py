@@ -50,7 +50,7 @@ def test_every_printed_number_has_one_place_of_ours_and_does_not_change_on_its_w
         scale = 100 if line["unit"] == "percent" else 1
         assert (row.table, round(row.value * scale, 10)) == (line["table"], float(line["value"]))
         said = dict(pair.split("=") for pair in line["setting"].split(";"))
-        assert row.model == (said.get("model") or said.get("llm") or said["generator"])
+        assert row.model == said["llm"]
         assert row.split in configs[row.config].splits and row.retriever in record.retrievers and row.conditions
         spec = spec_of(benchmark, row.config, retriever=row.retriever).showing(row.setting.get("top_k", 0))
         keys = {(use.module, key) for use in record.metrics(spec) for key in use.keys}
@@ -114,7 +114,7 @@ def test_each_row_of_rgbs_tables_has_exactly_one_recipe():
     rows = Counter()
     for name, recipe in recipes("rgb").items():
         said, runs = recipe["published"], {(run["config"], run.get("retriever", "own")) for run in recipe["runs"]}
-        of_row = [row for row in read_published("rgb") if (row.table, row.model) == (str(said["table"]), said["model"])]
+        of_row = [row for row in read_published("rgb") if (row.table, row.model) == (str(said["table"]), said["llm"])]
         covered = [row for row in of_row if (row.config, row.retriever) in runs]
         assert {(row.config, row.retriever) for row in covered} == runs, f"{name} runs more than its row needs"
         rows.update(map(place, covered))
@@ -125,7 +125,7 @@ def test_each_row_of_crud_rags_tables_has_a_recipe():
     seen = set()
     for name, recipe in recipes("crud_rag").items():
         table = str(recipe["published"]["table"])
-        assert [run["config"] for run in recipe["runs"]] == [config for config, _ in load("crud_rag").paper_runs()]
+        assert [run["config"] for run in recipe["runs"]] == [config for config, _ in load("crud_rag").paper_runs(False)]
         rows = [
             row
             for row in read_published("crud_rag")
@@ -142,20 +142,18 @@ def test_each_row_of_omnievals_tables_has_a_recipe_that_asks_as_the_authors_did(
     seen = []
     for recipe in recipes("omnieval").values():
         said, retrieval = recipe["published"], recipe.get("retrieval", {})
-        alone = said["retriever"] == "none"
+        alone = "embedding" not in said
         sampling = recipe["system"]["sampling"]
         assert (sampling["temperature"], sampling["top_p"], sampling["max_tokens"]) == (0.3, 0.85, 1024)
         # Without passages the authors' code fills in its form of a conversation; with them it gives a list's text.
         assert recipe["runs"] == [{"config": "all", "options": {"conversation": "text" if alone else "repr"}}]
-        assert (recipe["retriever"], retrieval.get("embedding", "none")) == (
-            "none" if alone else "dense",
-            said["retriever"],
-        )
+        assert recipe["retriever"] == ("none" if alone else "dense")
+        assert retrieval.get("embedding") == said.get("embedding")
         assert (retrieval.get("instruction") == "both") is not alone  # before queries and passages alike
         seen += [
             place(row)
             for row in read_published("omnieval")
-            if (row.table, row.model) == (str(said["table"]), said["generator"])
-            and row.setting.get("embedding", "none") == said["retriever"]
+            if (row.table, row.model) == (str(said["table"]), said["llm"])
+            and row.setting.get("embedding") == said.get("embedding")
         ]
     assert sorted(seen) == sorted(map(place, read_published("omnieval")))

@@ -111,10 +111,7 @@ BAD_OBJECTS: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"embed": lambda texts: [1.0] * len(texts)}, "embed returned shape (4,)"),
         ({"embed": lambda texts: [[math.nan]] * len(texts)}, "finite"),
     ],
-    "truthfulness": [
-        ({"judges": [print]}, "judge alone"),
-        ({"judge": None, "judges": [print, 1]}, "judge is int"),
-    ],
+    "truthfulness": [({"judges": [print]}, "judge alone"), ({"judge": None, "judges": [print, 1]}, "judge is int")],
 }
 
 

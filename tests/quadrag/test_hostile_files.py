@@ -252,7 +252,7 @@ def test_a_hostile_file_of_a_dataset_is_read_as_it_is_prepared(
     import datasets
 
     from quadrag.data import builders
-    from quadrag.data.prepare import prepare
+    from quadrag.data.builders import prepare
     from quadrag.errors import QuadragError
 
     config, pattern = DATASETS[benchmark]

@@ -28,7 +28,13 @@ def make_encoder(
     return folder
 
 
-def make_chat_model(folder: Path, positions: int = 512) -> Path:
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
+)
+
+
+def make_chat_model(folder: Path, positions: int = 512, template: str | None = CHAT_TEMPLATE) -> Path:
     import torch
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -42,10 +48,7 @@ def make_chat_model(folder: Path, positions: int = 512) -> Path:
     fast = transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="</s>"
     )
-    fast.chat_template = (
-        "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>{% endfor %}"
-        "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
-    )
+    fast.chat_template = template
     fast.save_pretrained(folder)
     torch.manual_seed(0)
     config = transformers.LlamaConfig(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quadrag.reporting.page.answers import ITEMS, Answers
+from quadrag.reporting.page.page import ITEMS, Answers
 
 EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>javascript:window.hit=1 \' ${window.hit=1}'
 

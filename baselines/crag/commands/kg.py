@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from quadrag.commands.shared import options
 from quadrag.printing import write
@@ -30,18 +29,16 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.action == "serve":
         from ..kg.server import serve
 
-        place = arguments.graph, arguments.host, arguments.port, arguments.query_time
-        serve(*place, lambda address: write(f"serving {arguments.graph} at {address}, until Ctrl-C"))
+        serve(arguments.graph, arguments.host, arguments.port, arguments.query_time)
         return
     from quadrag.printing import Progress
 
     from ..kg.build import build
 
     with Progress("reading", 1) as progress:
-        source, target = Path(arguments.source), Path(arguments.target)
-        built = build(source, target, progress.update)
-    for name, rows in built.rows.items():
+        tables, lacking = build(arguments.source, arguments.target, progress.update)
+    for name, rows in tables.items():
         write(f"{name}: {rows:,}")
-    if built.lacking:
-        write(f"not there, and so without its functions: {', '.join(built.lacking)}")
-    write(f"\n{built.path}")
+    if lacking:
+        write(f"not there, and so without its functions: {', '.join(lacking)}")
+    write(f"\n{arguments.target}")

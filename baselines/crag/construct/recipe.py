@@ -18,9 +18,19 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from quadrag.construct.documents import Corpus
-from quadrag.construct.recipe import Item, Order, Recipe, load_prompts, rejection_reason, stands_in
-from quadrag.construct.recipe import Value as FieldValue
-from quadrag.construct.steps import Rejected, Row, Step, reject
+from quadrag.construct.recipe import (
+    Item,
+    Order,
+    Recipe,
+    Rejected,
+    Row,
+    Step,
+    Value,
+    check_question,
+    load_prompts,
+    reject,
+    stands_in,
+)
 from quadrag.errors import QuadragError, parse_json
 from quadrag.records import Passage, dumps, scratch
 from quadrag.systems.extractive import best_sentence
@@ -30,11 +40,11 @@ from .templates import (
     DYNAMISM,
     NAME,
     POPULARITY,
+    Cell,
     Table,
     Template,
     Templates,
     Thing,
-    Value,
     read_table,
     read_templates,
     write_forms,
@@ -46,42 +56,27 @@ INVALID = "invalid question"
 
 
 class Group(NamedTuple):
-    """The things that have the same values in some columns: the values as a question shows them, and the things."""
-
-    shown: Mapping[str, str]
+    shown: Mapping[str, str]  # the values that they have in common, as a question shows them, by column
     things: Sequence[Thing]
 
 
 class Sheet:
-    """A table with the templates over it."""
-
     def __init__(self, templates: Templates, table: Table) -> None:
         self.templates = templates
         self._table = table
-        self._groups: dict[tuple[str, tuple[str, ...]], dict[tuple[Value, ...], Group]] = {}
+        self._by_name = {kind: _group(things, (NAME,)) for kind, things in table.items()}
         self._today = parse_query_time(templates.query_time).date()
-
-    def groups(self, kind: str, columns: tuple[str, ...]) -> Mapping[tuple[Value, ...], Group]:
-        """Return the groups of a kind's things by their values in some columns; kept for the next time."""
-        if (kind, columns) not in self._groups:
-            things: dict[tuple[Value, ...], list[Thing]] = {}
-            for thing in self._table[kind]:
-                for key in itertools.product(*(thing[column] for column in columns)):
-                    things.setdefault(key, []).append(thing)
-            self._groups[kind, columns] = {
-                key: Group({name: write_forms(value)[0] for name, value in zip(columns, key, strict=True)}, same)
-                for key, same in things.items()
-            }
-        return self._groups[kind, columns]
 
     def buckets(self, template: Template) -> dict[str, list[Group]]:
         """Part the groups that a template may ask about into three of equal size by popularity.
 
         That of a group is the sum of its things'; one with a thing of unknown popularity is in none of them.
         """
-        groups = self.groups(template.of, template.given).values()
+        groups = _group(self._table[template.of], template.given).values()
         known = [group for group in groups if all(thing[POPULARITY] for thing in group.things)]
-        known.sort(key=lambda group: (-_sum(group.things), tuple(group.shown.values())))
+        known.sort(
+            key=lambda group: (-sum(thing[POPULARITY][0] for thing in group.things), tuple(group.shown.values()))
+        )
         parts: dict[str, list[Group]] = {bucket: [] for bucket in BUCKETS}
         for place, group in enumerate(known):
             parts[BUCKETS[place * len(BUCKETS) // len(known)]].append(group)
@@ -119,44 +114,45 @@ class Sheet:
         return forms
 
     def _follow(self, template: Template, thing: Thing) -> tuple[list[Any], str | None]:
-        """Return the values along a path, and the unit of the last."""
-        kind: str = template.of
+        *links, last = self.templates.columns_along(template)
         values: list[Any] = []
-        for column in template.path[:-1]:
-            (name,) = _values(thing, column, one=True)
-            values.append(name)
-            kind = str(self.templates.kinds[kind].columns[column].link)
-            group = self.groups(kind, (NAME,)).get((name,))
+        for name, column in zip(template.path, links, strict=False):
+            values += _values(thing, name, one=True)
+            group = self._by_name[str(column.link)].get((values[-1],))
             if group is None or len(group.things) != 1:
-                raise Rejected("several things of that description" if group else f"no {kind} of that name")
+                raise Rejected("several things of that description" if group else f"no {column.link} of that name")
             thing = group.things[0]
-        unit = self.templates.kinds[kind].all_columns[template.path[-1]].unit
-        return [*values, *_values(thing, template.path[-1], one=True)], unit
+        return [*values, *_values(thing, template.path[-1], one=True)], last.unit
 
     def dynamism(self, template: Template) -> str:
         """Return how fast the answer changes: as the template says, else as the fastest column that it rests on."""
         if template.dynamism is not None:
             return template.dynamism
-        kind = self.templates.kinds[template.of]
-        speeds = [kind.all_columns[column].dynamism for column in (*template.given, template.column)]
-        for name in template.path:
-            column = kind.all_columns[name]
-            speeds.append(column.dynamism)
-            kind = self.templates.kinds[column.link] if column.link else kind
+        columns = self.templates.kinds[template.of].all_columns
+        rests_on = [columns[name] for name in (*template.given, template.column)]
+        rests_on += self.templates.columns_along(template)
+        speeds: list[str] = [column.dynamism for column in rests_on]
         if template.compute == "years_since":
             speeds.append("slow-changing")
         return max(speeds, key=DYNAMISM.index)
 
 
+def _group(things: Iterable[Thing], columns: Sequence[str]) -> dict[tuple[Cell, ...], Group]:
+    by_values: dict[tuple[Cell, ...], list[Thing]] = {}
+    for thing in things:
+        for key in itertools.product(*(thing[column] for column in columns)):
+            by_values.setdefault(key, []).append(thing)
+    return {
+        key: Group({name: write_forms(value)[0] for name, value in zip(columns, key, strict=True)}, same)
+        for key, same in by_values.items()
+    }
+
+
 def ask(template: Template, groups: Sequence[Group]) -> str:
-    """Return a template's question about some groups."""
-    if not template.form.two:
-        return template.fill(groups[0].shown)
-    return template.fill({slot: group.shown[NAME] for slot, group in zip(("first", "second"), groups, strict=True)})
-
-
-def _sum(things: Sequence[Thing]) -> Any:
-    return sum(thing[POPULARITY][0] for thing in things)
+    slots = groups[0].shown
+    if template.form.two:
+        slots = {slot: group.shown[NAME] for slot, group in zip(("first", "second"), groups, strict=True)}
+    return template.fill(slots)
 
 
 def _values(thing: Thing, column: str, one: bool) -> Sequence[Any]:
@@ -166,7 +162,7 @@ def _values(thing: Thing, column: str, one: bool) -> Sequence[Any]:
     return values
 
 
-def _check_many(template: Template, values: list[Value]) -> None:
+def _check_many(template: Template, values: list[Cell]) -> None:
     distinct = {*values}
     if template.type == "set" and not 2 <= len(distinct) <= LARGEST:
         raise Rejected(f"a set of fewer than 2 values or more than {LARGEST}")
@@ -180,12 +176,16 @@ PAGES, BEST, SHOWN = 50, 10, 5  # of task 3; of these the first ones, of which t
 SNIPPET = 300  # characters
 LEAST, MOST = 50, 200_000  # of a document
 _SPLITS = ("validation", "public")  # upstream numbers them 0 and 1
+# What a line of upstream's files holds, beside the id and the pages.
+_KEYS = (
+    *("query_time", "domain", "question_type", "static_or_dynamic"),
+    *("query", "answer", "alt_ans", "split", "popularity"),
+)
 TASK_1_2 = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
 TASK_3 = "data/crag_task_3_dev_v5.tar.bz2"  # its parts joined
 
 
 def begin(order: Order) -> list[Row]:
-    """Read table and templates; a row is a template, with the table that it is over."""
     if order.table is None or order.templates is None:
         raise QuadragError("crag is made of a table; give --table FILE and --templates FILE")
     templates = read_templates(order.templates)
@@ -197,7 +197,6 @@ def begin(order: Order) -> list[Row]:
 
 
 def steps(order: Order) -> Sequence[Step]:
-    """Return the steps; see the module."""
     if not order.corpus:
         raise QuadragError(f"no document can be a page; expected English of {LEAST} to {MOST:,} characters")
     corpus = Corpus(order.corpus)
@@ -214,7 +213,9 @@ def _questions(row: Row, order: Order) -> list[Row]:
     dropped: list[Row] = []
     for bucket, groups in sheet.buckets(template).items():
         order.draw(f"{row['id']}:{bucket}").shuffle(groups)
-        for drawn in _drawn(template, groups):
+        # A group, or two that nothing else is asked about with this template.
+        about = zip(groups[::2], groups[1::2], strict=False) if template.form.two else zip(groups, strict=True)
+        for drawn in about:
             if len(made[bucket]) == sheet.templates.each:
                 break
             try:
@@ -231,11 +232,6 @@ def _questions(row: Row, order: Order) -> list[Row]:
     return [*kept, *dropped]
 
 
-def _drawn(template: Template, groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:
-    """Return what a question is about: a group, or two that nothing else is asked about with this template."""
-    return zip(groups[::2], groups[1::2]) if template.form.two else ((group,) for group in groups)  # noqa: B905
-
-
 def _row(row: Row, bucket: str, drawn: Sequence[Group]) -> Row:
     template, sheet = row["template"], row["sheet"]
     answer, *others = sheet.answer(template, drawn)
@@ -243,14 +239,14 @@ def _row(row: Row, bucket: str, drawn: Sequence[Group]) -> Row:
     return {
         "id": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{sheet.templates.query_time}: {query}")),
         "template": row["id"],
-        "type": template.type,
-        "domain": sheet.templates.domain,
         "query_time": sheet.templates.query_time,
-        "dynamism": sheet.dynamism(template),
-        "popularity": bucket,
+        "domain": sheet.templates.domain,
+        "question_type": template.type,
+        "static_or_dynamic": sheet.dynamism(template),
         "query": query,
         "answer": answer,
-        "alternatives": others,
+        "alt_ans": others,
+        "popularity": bucket,
     }
 
 
@@ -270,7 +266,6 @@ def _pages(row: Row, corpus: Corpus, order: Order) -> list[Row]:
 
 
 def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
-    """Write the questions with five pages and with fifty; see `Recipe.write`."""
     if not rows:
         return {}
     documents = {document["id"]: document for document in order.corpus}
@@ -278,13 +273,13 @@ def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
     def lines(all_pages: bool) -> Iterator[Row]:
         for row in rows:
             pages = row["pages"] if all_pages else [row["pages"][place] for place in row["shown"]]
-            yield _line(row, [_page(documents[page["document"]], page) for page in pages])
+            written = [_page(documents[page["document"]], page) for page in pages]
+            yield {"interaction_id": row["id"], **{key: row[key] for key in _KEYS}, "search_results": written}
 
     return _write_files(out, lines(all_pages=False), lines(all_pages=True))
 
 
 def _write_files(out: Path, shown: Iterable[Row], every: Iterable[Row]) -> dict[str, int]:
-    """Write upstream's two files: the lines of tasks 1 and 2, and those of task 3, which have all pages."""
     numbers: list[int] = []
     with scratch(out / TASK_1_2) as part:
         with bz2.open(part, "wb") as packed:
@@ -306,24 +301,7 @@ def _write_files(out: Path, shown: Iterable[Row], every: Iterable[Row]) -> dict[
     return {f"{config}/{split}": n for config in configs for split, n in counts.items() if n}
 
 
-def _line(row: Row, pages: list[dict[str, str]]) -> dict[str, Any]:
-    return {
-        "interaction_id": row["id"],
-        "query_time": row["query_time"],
-        "domain": row["domain"],
-        "question_type": row["type"],
-        "static_or_dynamic": row["dynamism"],
-        "query": row["query"],
-        "answer": row["answer"],
-        "alt_ans": row["alternatives"],
-        "split": row["split"],
-        "popularity": row["popularity"],
-        "search_results": pages,
-    }
-
-
 def _page(document: Row, page: Row) -> dict[str, str]:
-    """Return a document as a page, with upstream's fields; when it was last changed is not known."""
     title = document["title"] or document["id"]
     paragraphs = "\n".join(f"<p>{html.escape(line)}</p>" for line in document["text"].splitlines() if line.strip())
     head = f'<head>\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n</head>'
@@ -332,7 +310,7 @@ def _page(document: Row, page: Row) -> dict[str, str]:
         "page_url": f"document:{quote(document['id'], errors='replace')}",
         "page_snippet": page["snippet"],
         "page_result": f"<!DOCTYPE html>\n<html>\n{head}\n<body>\n{paragraphs}\n</body>\n</html>\n",
-        "page_last_modified": "",
+        "page_last_modified": "",  # not known
     }
 
 
@@ -342,38 +320,30 @@ _FIELDS = {"question": "query", "answer": "answer", "other_answers": "alt_ans"}
 
 
 def items(dataset: Path) -> Iterator[Item]:
-    """Yield the questions, each with the pages of tasks 1 and 2."""
     path = dataset / TASK_1_2
     if not path.is_file():
         return
     with bz2.open(path) as lines:
         for number, text in enumerate(lines, 1):
             line = parse_json(text, f"{path}:{number}")
-            yield _item(line)
+            fields: dict[str, Value] = {name: line[key] for name, key in _FIELDS.items()}
+            pages = [f"{page['page_name']}\n{page['page_snippet']}" for page in line["search_results"]]
+            source = f"{line['domain']}, {line['static_or_dynamic']}, {line['query_time']}"
+            yield Item(line["question_type"], fields, [line["answer"], *line["alt_ans"]], pages, source, line)
 
 
-def _item(line: Row) -> Item:
-    fields: dict[str, FieldValue] = {name: line[key] for name, key in _FIELDS.items()}
-    pages = [f"{page['page_name']}\n{page['page_snippet']}" for page in line["search_results"]]
-    source = f"{line['domain']}, {line['static_or_dynamic']}, {line['query_time']}"
-    return Item(line["question_type"], fields, [line["answer"], *line["alt_ans"]], pages, source, line)
-
-
-def correct(item: Item, changed: Mapping[str, FieldValue]) -> Row:
-    """Return a line with another wording, or more accepted answers."""
+def correct(item: Item, changed: Mapping[str, Value]) -> Row:
     if "answer" in changed:
         raise Rejected("the answer is computed; mend the table, and make the dataset again")
     line: dict[str, Any] = {**item.line, **{_FIELDS[name]: value for name, value in changed.items()}}
     if line["answer"] in line["alt_ans"]:
         raise Rejected("another answer is the answer itself")
     # Of a comparison the answer stands in the question.
-    if reason := rejection_reason(line["query"], [], [line["query"]], line["query"], "en"):
-        raise Rejected(reason)
+    check_question(line["query"], [], [line["query"]], line["query"], "en")
     return line
 
 
 def write_passed(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -> dict[str, int]:
-    """Write both files with what was passed; see `Recipe.write_passed`."""
     lines = {line["interaction_id"]: line for _, line in passed}
 
     def with_all_pages() -> Iterator[Row]:

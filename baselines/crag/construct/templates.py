@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, StringConstraints, model_validator
 
-from quadrag.construct.steps import Rejected
+from quadrag.construct.recipe import Rejected
 from quadrag.errors import QuadragError, read_yaml, unknown_name
 from quadrag.parts import Count, Part, Text, validate
 from quadrag.records import read_jsonl
@@ -23,8 +23,8 @@ from ..kg.clock import parse as parse_query_time
 NAME, POPULARITY = "name", "popularity"
 Dynamism = Literal["static", "slow-changing", "fast-changing", "real-time"]
 DYNAMISM: tuple[str, ...] = get_args(Dynamism)  # from the slowest to the fastest
-Value = Any  # a text, a number as Decimal, or a date
-Thing = dict[str, tuple[Value, ...]]  # by column; no value where the cell is empty
+Cell = Any  # a text, a number as Decimal, or a date
+Thing = dict[str, tuple[Cell, ...]]  # by column; no value where the cell is empty
 Table = dict[str, list[Thing]]  # by kind
 
 _KIND = "kind"
@@ -34,12 +34,10 @@ _EXPECTED = {"number": "a number as 1250 or 6.5", "date": "a date as 2024-03-05"
 
 
 class Column(Part):
-    """A column: what its cells hold, how fast they change, which kind they name, and the unit of a number."""
-
     type: Literal["text", "number", "date", "list"] = "text"
-    dynamism: Dynamism = "static"
-    link: Text | None = None
-    unit: Text | None = None
+    dynamism: Dynamism = "static"  # how fast its cells change
+    link: Text | None = None  # the kind that its cells name
+    unit: Text | None = None  # of a number
 
 
 class Kind(Part):
@@ -51,12 +49,10 @@ class Kind(Part):
 
     @property
     def all_columns(self) -> Mapping[str, Column]:
-        """The columns, that of the name among them."""
         return {**self.columns, NAME: Column()}
 
 
 def read_table(path: Path, kinds: Mapping[str, Kind]) -> Table:
-    """Read the columns that the kinds name."""
     table: Table = {name: [] for name in kinds}
     met: dict[str, set[str]] = {name: set() for name in kinds}
     for place, cells in _read_rows(path):
@@ -81,7 +77,6 @@ def read_table(path: Path, kinds: Mapping[str, Kind]) -> Table:
 
 
 def _list_columns(kind: Kind) -> list[tuple[str, str, Column]]:
-    """List the columns of a kind as they are called here and in the table."""
     columns = [(NAME, kind.name, Column()), *((name, name, column) for name, column in kind.columns.items())]
     return columns + ([(POPULARITY, kind.popularity, Column(type="number"))] if kind.popularity else [])
 
@@ -92,7 +87,7 @@ def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     return ((line.place, line.row) for line in read_sheet(path).lines)
 
 
-def _read(cell: Any, column: Column, where: str) -> tuple[Value, ...]:
+def _read(cell: Any, column: Column, where: str) -> tuple[Cell, ...]:
     parts = [cell] if column.type != "list" else cell.split(_LIST) if isinstance(cell, str) else cell or []
     if not isinstance(parts, list) or not all(isinstance(part, (str, int, float, type(None))) for part in parts):
         raise _unreadable(cell, column, where)
@@ -100,7 +95,7 @@ def _read(cell: Any, column: Column, where: str) -> tuple[Value, ...]:
     return tuple(dict.fromkeys(_read_value(text, column, where) for text in texts if text))
 
 
-def _read_value(text: str, column: Column, where: str) -> Value:
+def _read_value(text: str, column: Column, where: str) -> Cell:
     try:
         if column.type == "number":
             number = Decimal(text)
@@ -128,7 +123,7 @@ _LARGE = ((Decimal(10**9), "billion"), (Decimal(10**6), "million"))
 _GROUPED = 10_000  # from here on a number without a unit is written with commas; below it may be a year
 
 
-def write_forms(value: Value, unit: str | None = None) -> list[str]:
+def write_forms(value: Cell, unit: str | None = None) -> list[str]:
     """Return every form of a value, the one to show first; a unit is ``$`` or such before it, or a word behind it."""
     if isinstance(value, datetime.date):
         month = _MONTHS[value.month]
@@ -153,8 +148,7 @@ def _plain(value: Decimal) -> str:
     return (text.rstrip("0").rstrip(".") or "0") if "." in text else text
 
 
-def write_lists(values: Sequence[Value]) -> list[str]:
-    """Return several values as one answer, in their order: with commas, and with a last "and"."""
+def write_lists(values: Sequence[Cell]) -> list[str]:
     texts = [write_forms(value)[0] for value in sorted({*values})]
     return [", ".join(texts), f"{', '.join(texts[:-1])} and {texts[-1]}"]
 
@@ -228,8 +222,6 @@ FORMS: Mapping[tuple[str, str | None], Form] = {
 
 
 class Template(Part):
-    """A question to be filled in."""
-
     type: str
     of: str
     ask: Text
@@ -242,22 +234,26 @@ class Template(Part):
 
     @property
     def form(self) -> Form:
-        """What its type is."""
         return FORMS[self.type, self.compute]
 
     def fill(self, slots: Mapping[str, str]) -> str:
-        """Return the question with its slots filled."""
         return _SLOT.sub(lambda slot: slots[slot[1]], self.ask)
 
 
 class Templates(Part):
-    """All that a file holds; `each` is how many questions a template gives of head, torso and tail each."""
-
     domain: Literal["finance", "music", "movie", "sports", "open"]
     query_time: Annotated[str, StringConstraints(strip_whitespace=True)]
-    each: Count = 3
+    each: Count = 3  # questions that a template gives of head, torso and tail each
     kinds: Mapping[str, Kind]
     templates: Annotated[tuple[Template, ...], Field(min_length=1)]
+
+    def columns_along(self, template: Template) -> list[Column]:
+        """Return the columns of a template's path, of which each but the last one links the kind of the next."""
+        kind, columns = self.kinds[template.of], []
+        for name in template.path:
+            columns.append(kind.all_columns[name])
+            kind = self.kinds.get(columns[-1].link or "", kind)
+        return columns
 
     @model_validator(mode="after")
     def _check(self) -> "Templates":
@@ -275,7 +271,6 @@ class Templates(Part):
 
 
 def read_templates(path: Path) -> Templates:
-    """Read a file of templates."""
     return validate(Templates, read_yaml(path, "domain, query_time, kinds and templates"), str(path))
 
 

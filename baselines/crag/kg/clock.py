@@ -7,8 +7,6 @@ shown. What carries no stamp is a snapshot of `SNAPSHOT`: figures of a company a
 encyclopedia entry is marked ``"undated": true``. Titles, names and lists of works are shown as they are.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from typing import Any
@@ -16,9 +14,8 @@ from zoneinfo import ZoneInfo
 
 from quadrag.errors import QuadragError
 
-from .graph import Graph
-from .sports import Table
-from .store import dump
+from .build import dump
+from .graph import Graph, Table
 
 SNAPSHOT = "2024-02-28"  # the day on which upstream read the companies' figures
 # Upstream writes EST in summer too: the label names the exchange's clock, not an offset.
@@ -41,17 +38,13 @@ def parse(query_time: str) -> datetime:
         raise QuadragError(f"the question's time is {query_time!r:.60}; expected MM/DD/YYYY, HH:MM:SS PT") from None
 
 
-def at(graph: Graph, query_time: str) -> GraphAt:
-    """Return a graph as it stood at a question's time (see `parse`); both share the open file."""
-    return GraphAt(graph, parse(query_time))
-
-
 class GraphAt(Graph):
-    """The 38 functions, of what was known at a moment; made by `at`."""
+    """A graph's functions, of what was known at a question's time (see `parse`)."""
 
-    def __init__(self, graph: Graph, moment: datetime) -> None:
-        # The very same connections and locks: a question must not cost another opening.
+    def __init__(self, graph: Graph, query_time: str) -> None:
+        # The very same connection and lock: a question must not cost another opening.
         self.__dict__.update(graph.__dict__)
+        moment = parse(query_time)
         self._day, self._year = f"{moment:%Y-%m-%d}".zfill(10), moment.year
         self._stamp = f"{moment.astimezone(_EXCHANGE):%Y-%m-%d %H:%M:%S}".zfill(19)
         # Of these tables every function sees the rows that are not later, and no other.
@@ -62,7 +55,6 @@ class GraphAt(Graph):
         }
 
     def rows(self, table: str, rest: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Select from a table as `Store.rows` does, later rows left out."""
         if table in self._seen:
             self._require(table)
             rest = rest.format(f"(SELECT * FROM {table} WHERE {self._seen[table]})")
@@ -74,7 +66,6 @@ class GraphAt(Graph):
         return _DAY.fullmatch(text) is None or text > self._day[: len(text)]
 
     def get_named(self, table: str, name: str) -> Any:
-        """Return the value of a name, without what is later or was not yet read."""
         if table in ("marketcap", "info") and self._day < SNAPSHOT:
             return None
         value = super().get_named(table, name)
@@ -93,34 +84,32 @@ class GraphAt(Graph):
         return value
 
     def get_numbered(self, table: str, number: int) -> Any:
-        """Return the value of an id, None where it is unknown or later."""
-        return self._film(super().get_numbered(table, number))
+        return self._hide_later(super().get_numbered(table, number))
 
-    def _entities(self, table: str, query: str) -> list[Any]:
-        films = map(self._film, super()._entities(table, query))
-        return [film for film in films if film is not None]
+    def search_records(self, table: str, query: str) -> list[Any]:
+        records = map(self._hide_later, super().search_records(table, query))
+        return [record for record in records if record is not None]
 
-    def _film(self, entity: Any) -> Any:
-        """A film or person without later awards; None for a film that was released later."""
-        if not isinstance(entity, dict):
-            return entity
-        if (date := entity.get("release_date")) and self._later(date):
+    def _hide_later(self, record: Any) -> Any:
+        """Return a film or person without later awards; None for a film that was released later."""
+        if not isinstance(record, dict):
+            return record
+        if (date := record.get("release_date")) and self._later(date):
             return None
-        if isinstance(awards := entity.get("oscar_awards"), list):
-            return {**entity, "oscar_awards": [award for award in awards if self._is_known(award)]}
-        return entity
+        if isinstance(awards := record.get("oscar_awards"), list):
+            return {**record, "oscar_awards": [award for award in awards if self._is_known(award)]}
+        return record
 
     def _is_known(self, award: Any) -> bool:
         year = award.get("year_ceremony") if isinstance(award, dict) else None
         return isinstance(year, int | float) and year <= self._year
 
     def sports_soccer_get_games_on_date(self, date: str, team_name: str | None = None) -> Table | None:
-        """Return the soccer games of a day, a month or a year, as far as they are not later."""
         return self._games(super().sports_soccer_get_games_on_date(date, team_name), "date")
 
     def sports_nba_get_games_on_date(self, date: str, team_name: str | None = None) -> Table | None:
-        """Return the NBA games of a day, a month or a year, as far as they are not later; rows are numbered anew."""
         games = self._games(super().sports_nba_get_games_on_date(date, team_name), "game_date") or {}
+        # Rows are numbered anew.
         return {name: {str(n): cell for n, cell in enumerate(cells.values())} for name, cells in games.items()} or None
 
     def _games(self, games: Table | None, column: str) -> Table | None:
@@ -130,7 +119,6 @@ class GraphAt(Graph):
         )
 
     def sports_nba_get_play_by_play_data_by_game_ids(self, game_ids: list[str]) -> Table | None:
-        """Return all plays of those of the games that are known and not later."""
         if not isinstance(game_ids, list | tuple):
             return None
         known = [number for number in game_ids if isinstance(number, str)]

@@ -3,6 +3,10 @@
 A global in the stream must be among `ADMITTED`; what the stream makes by calling one becomes a `StandIn`. Nothing of
 pandas, NumPy or anything else is ever looked up. A first pass by `pickletools` refuses the opcodes that reach outside
 of the stream, numbers that ask for memory alone, and what is cut off.
+
+pandas' frames are decoded by hand, of the layouts that pandas 2 and 3 write for text and mixed objects, numbers,
+booleans, and times without a zone. Times come out as pandas' own JSON writes them, ``2024-01-01T00:00:00.000``; NaN and
+NaT as None. Of what is damaged or laid out otherwise the readers raise whatever comes, `Refused` among it.
 """
 
 import io
@@ -50,10 +54,16 @@ _PUTS = {"PUT", "BINPUT", "LONG_BINPUT"}
 _READ_AS = {"EMPTY_SET": ord("]"), "ADDITEMS": ord("e"), "FROZENSET": ord("l"), "BYTEARRAY8": 0x8E}
 # Characters and members that a value may have once what it refers to twice is written twice.
 _LARGEST, _LARGEST_PER_BYTE = 2**28, 24
+_BACKED = "__pyx_unpickle_NDArrayBacked"  # pandas' array of times
+_MOST_ROWS = 10_000_000  # of what tells only how many it has
+_TYPE = re.compile(r"[biuf][1248]|U[0-9]{1,9}|M8", re.ASCII)
 
 
 class Refused(ValueError):
     """The pickle holds what is not admitted, or is damaged; the message is one line."""
+
+
+# --- a stream as plain data and stand-ins -----------------------------------------------------------------------------
 
 
 class Global(type):
@@ -76,7 +86,6 @@ class StandIn(metaclass=Global):
     state: Any
 
     def __new__(cls, *args: Any) -> Any:
-        """Keep the arguments."""
         if cls.name in _CONTAINERS:
             return _CONTAINERS[cls.name](*args)
         made = super().__new__(cls)
@@ -87,16 +96,6 @@ class StandIn(metaclass=Global):
         self.state = state
 
 
-def _list(items: Any = ()) -> list[Any]:
-    if type(items) not in (list, tuple):
-        raise Refused(f"the pickle fills a container from a {type(items).__name__}; expected a list")
-    return list(items)
-
-
-def _dict(items: Any = ()) -> dict[Any, Any]:
-    return dict(items if type(items) is dict else map(_list, _list(items)))
-
-
 def _encode(text: Any, encoding: Any) -> bytes:
     if encoding not in ("latin1", "latin-1"):  # any other codec would be looked up, and imported
         raise Refused(f"the pickle encodes by {one_line(encoding, 100)}; latin1 alone is admitted")
@@ -104,8 +103,8 @@ def _encode(text: Any, encoding: Any) -> bytes:
 
 
 _CONTAINERS: dict[str, Any] = {
-    **dict.fromkeys(("set", "list"), _list),
-    **dict.fromkeys(("dict", "OrderedDict"), _dict),
+    **dict.fromkeys(("set", "list"), list),
+    **dict.fromkeys(("dict", "OrderedDict"), dict),
     "defaultdict": lambda factory=None: {},  # its factory is of no use to what is only read
     "encode": _encode,
 }
@@ -121,17 +120,11 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read(data: bytes) -> Any:
-    """Read one pickle.
+    """Return what one pickle holds; what follows its end is not looked at, as in `pickle`.
 
-    Args:
-        data: the whole stream; what follows its end is not looked at, as in `pickle`.
-
-    Returns:
-        Plain data (None, numbers, text, bytes, lists, tuples, dicts; sets as lists in the stream's order), with a
-        `StandIn` or `Global` wherever the stream names something else.
-
-    Raises:
-        Refused: a global that is not admitted, an opcode that is not, a damaged stream, or a value that swells.
+    Plain data (None, numbers, text, bytes, lists, tuples, dicts; sets as lists in the stream's order), with a `StandIn`
+    or `Global` wherever the stream names something else. Raises Refused: a global or an opcode that is not admitted, a
+    damaged stream, or a value that swells.
     """
     try:
         whole = _Unpickler(io.BytesIO(_check(data))).load()
@@ -176,9 +169,7 @@ def _size(value: Any, known: dict[int, int]) -> int:
     return known[id(value)]
 
 
-_BACKED = "__pyx_unpickle_NDArrayBacked"  # pandas' array of times
-_MOST_ROWS = 10_000_000  # of what tells only how many it has
-_TYPE = re.compile(r"[biuf][1248]|U[0-9]{1,9}|M8", re.ASCII)
+# --- files of such streams --------------------------------------------------------------------------------------------
 
 
 class Frame(NamedTuple):
@@ -211,7 +202,6 @@ def read_stored(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_table(path: Path) -> Frame:
-    """Read a pickled pandas DataFrame."""
     manager = _expect(read(path.read_bytes()), "DataFrame").state["_mgr"]
     blocks, (columns_index, rows_index) = manager.args
     _, names = _index(columns_index)
@@ -249,13 +239,8 @@ def _array(value: Any) -> Any:
     """Decode a pickled NumPy array, or pandas' of times (always rows), into (nested) lists."""
     made = _expect(value, _BACKED, "_frombuffer", "_reconstruct")
     if made.name == _BACKED:
-        rows = _array(
-            next(
-                part
-                for part in made.state
-                if isinstance(part, StandIn) and part.name in ("_frombuffer", "_reconstruct")
-            )
-        )
+        arrays = ("_frombuffer", "_reconstruct")
+        rows = _array(next(part for part in made.state if isinstance(part, StandIn) and part.name in arrays))
         return rows if not rows or isinstance(rows[0], list) else [rows]
     if made.name == "_frombuffer":
         data, dtype, shape, order = made.args
@@ -295,7 +280,7 @@ def _places(placement: Any) -> Any:
 
 
 def _index(made: Any) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    """Names and labels of an index; a simple one has one name and labels of one part."""
+    """Return names and labels of an index; a simple one has one name and labels of one part."""
     kind, parts = made.args
     if kind.name == "RangeIndex":
         span = range(parts["start"], parts["stop"], parts["step"])

@@ -31,12 +31,11 @@ _DELETED = str.maketrans("_", " ", string.punctuation.replace("_", ""))
 
 
 def normalise(text: str) -> str:
-    """Bring a name into the form in which names are compared; accents and width stay."""
     return " ".join(terms(text))
 
 
 def terms(text: str) -> list[str]:
-    """Cut a name into the terms that the fuzzy search counts, in order, repeats included."""
+    """Cut a name into the terms that are compared and counted; accents and width stay."""
     return text.lower().translate(_DELETED).split()
 
 
@@ -51,12 +50,12 @@ def write(
     name: str,
     names: Iterable[str],
     variant: Variant = "okapi",
-    ties: Ties | None = None,
+    ties: Ties = "last",
 ) -> None:
     """Write the index of names into the tables `name`_terms and `name`_index; the caller commits.
 
     `ties`: order of equal scores: ``last`` index first, ``first`` index first, or as ``reached`` by going through the
-    names of the query's first term, then the second's; by default ``last``, for music ``reached``.
+    names of the query's first term, then the second's, which is music's.
     """
     numbers: dict[str, int] = {}  # in the order of first occurrence, which is that of rank_bm25's sum
     pairs: dict[tuple[int, int], int] = {}  # (occurrences in a name, length of the name) to a code
@@ -92,8 +91,7 @@ def write(
     )
     connection.executemany(f"INSERT INTO {name}_terms VALUES (?, ?, ?, ?)", lines())
     connection.execute(f"CREATE TABLE {name}_index (size INTEGER, ties TEXT, width INTEGER, weights BLOB)")
-    ties = ties or ("reached" if variant == "music" else "last")
-    row = (size, ties, codes.itemsize, weights.astype("<f8").tobytes())
+    row = (size, "reached" if variant == "music" else ties, codes.itemsize, weights.astype("<f8").tobytes())
     connection.execute(f"INSERT INTO {name}_index VALUES (?, ?, ?, ?)", row)
 
 
@@ -104,10 +102,7 @@ def _weights(pairs: Iterable[tuple[int, int]], mean_length: float) -> NDArray[np
 
 def _idfs(frequencies: list[int], size: int, variant: Variant) -> list[float]:
     """One idf per term from the number of names that hold it; 0 for a term that finds nothing."""
-    known: dict[int, float] = {}
-    for frequency in frequencies:
-        if frequency not in known:
-            known[frequency] = math.log(size - frequency + 0.5) - math.log(frequency + 0.5)
+    known = {count: math.log(size - count + 0.5) - math.log(count + 0.5) for count in set(frequencies)}
     if variant == "music":
         return [idf if (idf := known[frequency]) > MUSIC_LEAST_IDF else 0.0 for frequency in frequencies]
     total = 0.0
@@ -118,20 +113,18 @@ def _idfs(frequencies: list[int], size: int, variant: Variant) -> list[float]:
 
 
 class Search:
-    """Searches one index; opening reads a few hundred bytes, a search the terms of its query."""
+    """Searches the index that `write` put under a name, for one thread at a time.
+
+    Opening reads a few hundred bytes, a search the terms of its query.
+    """
 
     def __init__(self, connection: sqlite3.Connection, name: str) -> None:
-        """Open the index that `write` put under `name`, an identifier, for one thread at a time."""
         row = connection.execute(f"SELECT size, ties, width, weights FROM {name}_index").fetchone()
         self._connection = connection
         self._statement = f"SELECT idf, ids, codes FROM {name}_terms WHERE term = ?"
         self._size, self._ties = int(row[0]), str(row[1])
         self._code = np.dtype(f"<u{row[2]}")
         self._weights: NDArray[np.float64] = np.frombuffer(row[3], dtype="<f8")
-
-    def __len__(self) -> int:
-        """Return the number of names."""
-        return self._size
 
     def find(self, query: str, limit: int = 10) -> list[tuple[int, float]]:
         """Return the indices and scores of the at most `limit` best names, best first, but for scores of 0.
@@ -140,19 +133,19 @@ class Search:
         their terms.
         """
         words = terms(query)
-        known = {word: term for word in dict.fromkeys(words) if (term := self._term(word))}
-        asked = [known[word] for word in words if word in known]
-        if not asked or limit < 1:
+        terms_of = {word: term for word in dict.fromkeys(words) if (term := self._term(word))}
+        query_terms = [terms_of[word] for word in words if word in terms_of]
+        if not query_terms or limit < 1:
             return []
-        ids, scores = self._scores(asked)
+        ids, scores = self._scores(query_terms)
         zeros = 0
-        if any(term.idf < 0 for term in asked):
-            near = np.flatnonzero(scores)
-            zeros = self._size - len(near)  # they take places in the ranking, before what is below, but are not shown
+        if any(term.idf < 0 for term in query_terms):
+            candidates = np.flatnonzero(scores)
+            zeros = self._size - len(candidates)  # they take places before what is below them, but are not shown
         else:
-            near = np.flatnonzero(scores >= self._least(list(known.values()), ids, scores, limit))
-        scores, ids = scores[near], near if ids is None else ids[near]
-        order = np.lexsort((*self._order(ids, asked), -scores))
+            candidates = np.flatnonzero(scores >= self._least(list(terms_of.values()), ids, scores, limit))
+        scores, ids = scores[candidates], candidates if ids is None else ids[candidates]
+        order = np.lexsort((*self._order(ids, query_terms), -scores))
         above, below = order[scores[order] > 0][:limit], order[scores[order] < 0]
         best = np.concatenate([above, below[: max(limit - len(above) - zeros, 0)]])
         return list(zip(ids[best].tolist(), scores[best].tolist(), strict=True))
@@ -161,31 +154,31 @@ class Search:
         row = self._connection.execute(self._statement, (word.encode("utf-8", "surrogatepass"),)).fetchone()
         return _Term(row[0], np.frombuffer(row[1], "<i4"), np.frombuffer(row[2], self._code)) if row else None
 
-    def _scores(self, asked: list[_Term]) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
-        if sum(len(term.ids) for term in asked) * _FEW < self._size:
-            ids = np.unique(np.concatenate([term.ids for term in asked]))
+    def _scores(self, query_terms: list[_Term]) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
+        if sum(len(term.ids) for term in query_terms) * _FEW < self._size:
+            ids = np.unique(np.concatenate([term.ids for term in query_terms]))
             scores = np.zeros(len(ids))
         else:
             ids, scores = None, np.zeros(self._size)
-        for term in asked:
+        for term in query_terms:
             at = term.ids if ids is None else np.searchsorted(ids, term.ids)
             scores[at] += (term.idf * self._weights)[term.codes]
         return ids, scores
 
-    def _least(self, known: list[_Term], ids: NDArray[Any] | None, scores: NDArray[np.float64], limit: int) -> float:
+    def _least(self, terms: list[_Term], ids: NDArray[Any] | None, scores: NDArray[np.float64], limit: int) -> float:
         """A score above 0 that the best `limit` names reach; near the last of theirs, so that few others reach it."""
-        enough = [term.ids for term in known if len(term.ids) >= limit]
+        enough = [term.ids for term in terms if len(term.ids) >= limit]
         if not enough:
             return _ABOVE_ZERO
         rarest = min(enough, key=len)
-        theirs = scores[rarest if ids is None else np.searchsorted(ids, rarest)]
-        return float(np.partition(theirs, -limit)[-limit])
+        rarest_scores = scores[rarest if ids is None else np.searchsorted(ids, rarest)]
+        return float(np.partition(rarest_scores, -limit)[-limit])
 
-    def _order(self, ids: NDArray[Any], asked: list[_Term]) -> tuple[NDArray[Any], ...]:
+    def _order(self, ids: NDArray[Any], query_terms: list[_Term]) -> tuple[NDArray[Any], ...]:
         """Keys that put names of equal score in order, the last key first."""
         if self._ties != "reached":
             return (ids if self._ties == "first" else -ids,)
-        reached = np.full(len(ids), len(asked))
-        for number, term in reversed(list(enumerate(asked))):
+        reached = np.full(len(ids), len(query_terms))
+        for number, term in reversed(list(enumerate(query_terms))):
             reached[np.isin(ids, term.ids, assume_unique=True)] = number
         return ids, reached

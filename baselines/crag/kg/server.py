@@ -1,33 +1,29 @@
-"""CRAG's mock knowledge graph over HTTP: a route of FastAPI for each function of `functions.yaml`.
+"""The graph's 38 functions for other programs: as tools of a model, as checked calls, as routes of an HTTP server.
 
-An answer is ``{"result": ...}``, NaN and infinity as null; an error of a function is 500 with plain text, a wrong body
-422. It checks no keys and limits no rates: it is for one machine.
+Names, routes and body fields of `functions.yaml`, which all are made from, are upstream's. An answer of the server is
+``{"result": ...}``, NaN and infinity as null; an error of a function is 500 with plain text, a wrong body 422. It
+checks no keys and limits no rates: it is for one machine.
 """
 
 import contextlib
-import importlib
 import json
 import logging
-import os
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
 from quadrag.errors import QuadragError, one_line, parse_json, tell_extra, unknown_name
+from quadrag.printing import write
 
-from .clock import at
+from .clock import GraphAt
 from .graph import Graph
 
 _TYPES: dict[str, Any] = {"str": str, "int": int, "strs": list[str]}
-_SCHEMAS: dict[str, dict[str, Any]] = {
-    "str": {"type": "string"},
-    "int": {"type": "integer"},
-    "strs": {"type": "array", "items": {"type": "string"}},
-}
+_log = logging.getLogger(__name__)
 
 
 class Parameter(NamedTuple):
@@ -79,7 +75,7 @@ def _schema(function: Function) -> dict[str, Any]:
     parameters = {
         "type": "object",
         "properties": {
-            name: {**_SCHEMAS[kind], "description": description}
+            name: {**TypeAdapter(_TYPES[kind]).json_schema(), "description": description}
             for name, (kind, _, description) in function.parameters.items()
         },
         "required": [name for name, parameter in function.parameters.items() if parameter.required],
@@ -96,45 +92,59 @@ def call(graph: Any, name: str, arguments: Mapping[str, Any] | str | None = None
     """
     if name not in FUNCTIONS:
         raise unknown_name("function", name, FUNCTIONS)
+    parameters = FUNCTIONS[name].parameters
     if isinstance(arguments, str) and arguments.strip():
         arguments = parse_json(arguments, f"the text of the arguments of {name}", "an object")
     try:
         body = FUNCTIONS[name].body(extra="forbid").model_validate(arguments or {})
     except ValidationError as error:
-        expected = ", ".join(f"{field} {one.kind}" for field, one in FUNCTIONS[name].parameters.items()) or "nothing"
+        expected = ", ".join(f"{field} {parameter.kind}" for field, parameter in parameters.items()) or "nothing"
         problem = one_line(f"{arguments!r:.60} ({error.errors()[0]['msg']})", 200)
         raise QuadragError(f"{name} cannot take {problem}; expected {expected}") from None
-    return getattr(graph, name)(*(getattr(body, parameter) for parameter in FUNCTIONS[name].parameters))
+    return getattr(graph, name)(*(getattr(body, field) for field in parameters))
 
 
-_log = logging.getLogger(__name__)
+def serve(path: str, host: str, port: int, query_time: str | None) -> None:
+    """Serve a built graph until the process is told to stop; port 0 takes a free one.
 
+    `query_time` hides what is later (see `clock`); None hides nothing, as upstream.
+    """
+    try:
+        import fastapi
+        import uvicorn
+    except ModuleNotFoundError as error:
+        raise QuadragError(f"the knowledge graph's server needs {error.name}; {tell_extra('serve')}") from None
 
-def app(graph: Any) -> Any:
-    """Make a FastAPI application of a `Graph`, or what wraps one; its functions are called from several threads."""
-    fastapi = _import("fastapi")
+    graph = Graph(path)
+    if query_time is not None:
+        graph = GraphAt(graph, query_time)
     # Clients that post JSON without naming its type were served by the FastAPI of the authors' server.
-    application = fastapi.FastAPI(title="quadrag kg", strict_content_type=False)
-    application.get("/")(lambda: {"name": "quadrag kg", "functions": len(FUNCTIONS)})
+    app = fastapi.FastAPI(title="quadrag kg", strict_content_type=False)
+    app.get("/")(lambda: {"name": "quadrag kg", "functions": len(FUNCTIONS)})
     for function in FUNCTIONS.values():
         endpoint = _endpoint(function, getattr(graph, function.name))
-        application.post(function.route, name=function.name, description=function.description)(endpoint)
-    return application
+        app.post(function.route, name=function.name, description=function.description)(endpoint)
+    # No logging of its own: to set it up would close the handlers that a process has.
+    config = uvicorn.Config(app, log_config=None, log_level="warning", access_log=False)
+    # Ctrl-C is how a server is stopped, not an interruption of it.
+    with _listen(host, port) as listening, contextlib.suppress(KeyboardInterrupt):
+        write(f"serving {path} at http://{host}:{listening.getsockname()[1]}, until Ctrl-C")
+        uvicorn.Server(config).run(sockets=[listening])
 
 
-def _endpoint(function: Function, call: Callable[..., Any]) -> Callable[..., Any]:
+def _endpoint(function: Function, ask: Callable[..., Any]) -> Callable[..., Any]:
     from fastapi import Response
 
     def respond(body: Any = None) -> Any:
         values = [getattr(body, name) for name in function.parameters]
         try:
-            return Response(_dump({"result": call(*values)}), media_type="application/json")
+            return Response(_dump({"result": ask(*values)}), media_type="application/json")
         except Exception as error:
             _log.warning("%s", one_line(f"{function.name}: {type(error).__name__}: {error} {values!r}", 650))
             return Response("Internal Server Error", 500, media_type="text/plain")
 
     if not function.parameters:
-        return lambda: respond()
+        return lambda: respond()  # a route that reads no body
     respond.__annotations__["body"], respond.__defaults__ = function.body(), None
     return respond
 
@@ -145,49 +155,13 @@ def _dump(value: Any) -> str:
     return json.dumps(json.loads(text, parse_constant=lambda _: None)) if "NaN" in text or "Infinity" in text else text
 
 
-def serve(
-    path: str | Path,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    query_time: str | None = None,
-    ready: Callable[[str], None] = lambda address: None,
-) -> None:
-    """Serve a built graph until the process is told to stop; QuadragError where it cannot listen or lacks a library.
-
-    `port`: 0 takes a free one; 8000 is that of upstream's clients.
-    `query_time`: hide what is later (see `clock`); None hides nothing, as upstream.
-    `ready`: called with the server's address once it listens.
-    """
-    uvicorn = _import("uvicorn")
-    graph = Graph(path)
-    application = app(at(graph, query_time) if query_time is not None else graph)
-    # No logging of its own: to set it up would close the handlers that a process has.
-    config = uvicorn.Config(application, log_config=None, log_level="warning", access_log=False)
-    # Ctrl-C is how a server is stopped, not an interruption of it.
-    with _listen(host, port) as listening, contextlib.suppress(KeyboardInterrupt):
-        ready(f"http://{host}:{listening.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[listening])
-
-
 def _listen(host: str, port: int) -> socket.socket:
-    # uvicorn would end the process where it cannot have the address, and asyncio switches Nagle's algorithm off, which
-    # would hold up small answers by 40 ms, only where TCP is named.
-    listening = socket.socket(
-        socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
-    )
-    try:
-        if os.name == "posix":  # elsewhere it would let two servers share a port
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(2048)
+    is_v6 = ":" in host
+    family = socket.AF_INET6 if is_v6 else socket.AF_INET
+    try:  # uvicorn would end the process where it cannot have the address
+        listening = socket.create_server((host, port), family=family, backlog=2048, dualstack_ipv6=is_v6)
     except (OSError, OverflowError) as error:
-        listening.close()
         raise QuadragError(f"cannot listen at {host}:{port}: {error}; choose another address or port") from None
+    # Nagle's algorithm would hold up small answers by 40 ms; the sockets of clients inherit this.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
-
-
-def _import(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise QuadragError(f"the knowledge graph's server needs {error.name}; {tell_extra('serve')}") from None

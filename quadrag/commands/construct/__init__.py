@@ -48,7 +48,7 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--templates", metavar="FILE", type=Path, help="likewise: YAML, the questions asked of it")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
     about = {"llm": "what makes the questions, unless by rule", "limit": "make questions of N documents, drawn"}
-    options.add(parser, "llm limit estimate", **about)
+    options.add(parser, "llm limit", **about)
     options.add(parser.add_argument_group("calls to models"), options.ASKING)
 
 
@@ -56,9 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.recipe in OTHERS:
         return int(OTHERS[arguments.recipe].run(arguments))
     from quadrag.chat.policy import Prices
-    from quadrag.construct.construct import RULES, construct, estimate, format_calls, tabulate_counts, tabulate_steps
+    from quadrag.construct.construct import RULES, Maker, construct, format_calls, tabulate_made
     from quadrag.construct.recipe import Order, load
-    from quadrag.construct.steps import Generator
     from quadrag.reporting.text import print_tables
 
     by_rule = load(arguments.recipe).by_rule
@@ -66,27 +65,18 @@ def run(arguments: argparse.Namespace) -> int:
         expected = "no --llm, as it is made by rule" if by_rule else "--llm SPEC, which makes questions"
         raise QuadragError(f"the recipe of {arguments.recipe}: expected {expected}")
     order = Order(model=arguments.llm or RULES, **{name: getattr(arguments, name) for name in _ORDER})
-    if arguments.estimate:
-        stages, n, requests = estimate(order)
-        print_tables([tabulate_steps(stages)])
-        write("", f"{n:,} documents or templates to make questions from")
-        if requests:
-            counts = {**requests, "all": sum(requests.values())}
-            print_tables([tabulate_counts("Requests at most; no model was asked", "step", "requests", counts)])
-        return 0
     with _open_models(arguments) as models:
-        made = construct(order, Generator(models.system.completer if models else None))
+        made = construct(order, Maker(models.system.completer if models else None))
         spent = models.system.spent if models else None
-    counted = tabulate_counts("What was made", "config/split", "questions", made.splits)
-    print_tables([tabulate_steps(made.stages), counted])
+    print_tables(tabulate_made(made))
     currency = Prices.load(arguments.prices).currency if arguments.prices else ""
     write("", f"made by rule, {by_rule}" if spent is None else format_calls(spent, currency))
-    config = next(iter(made.splits)).partition("/")[0]
+    config = next(iter(made["splits"])).partition("/")[0]
     write(f"{arguments.out}: see its README.md; what was dropped stands in its stages")
     write(f"next: quadrag run {arguments.recipe} {config} --data-dir {arguments.out}")
-    if made.stopped:
-        say(made.stopped)
-    return 2 if made.stopped else 0
+    if made["stopped"]:
+        say(made["stopped"])
+    return 2 if made["stopped"] else 0
 
 
 def _open_models(arguments: argparse.Namespace) -> Any:

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.chat.ledger import Ledger
     from quadrag.judges.certificate import describe_labels, tabulate
-    from quadrag.judges.known import open_labels
+    from quadrag.judges.labels import open_labels
     from quadrag.judges.training import CERTIFICATE, Settings, make_judge
     from quadrag.reporting.text import print_tables
 
@@ -40,10 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
     settings = Settings(**{name: getattr(arguments, name) for name in named})
     with Ledger(arguments.ledger) as ledger:
-        made = make_judge(labels, arguments.model, arguments.out, settings, ledger)
-    losses = " -> ".join(f"{loss:.3f}" for loss in made.losses)
-    write(describe_labels(labels), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
-    print_tables(tabulate([made.before, made.after] if made.before else [made.after]))
+        line, certificates = make_judge(labels, arguments.model, arguments.out, settings, ledger)
+    write(describe_labels(labels), line)
+    print_tables(tabulate(certificates))
     write("", f"certificate: {arguments.out / CERTIFICATE}")
     write(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
     return 0

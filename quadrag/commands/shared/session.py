@@ -113,7 +113,7 @@ def results_alone(json: bool) -> Iterator[IO[str]]:
 def print_json(arguments: argparse.Namespace, stdout: IO[str], results: Sequence[Any], folder: Path | None) -> None:
     """Print what runs came to as JSON, where those of several benchmarks are a list."""
     from quadrag.records import dumps
-    from quadrag.reporting.json_report import describe_results
+    from quadrag.reporting.facts import describe_results
 
     groups: dict[str, list[Any]] = {}
     for result in results:

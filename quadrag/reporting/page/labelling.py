@@ -19,11 +19,9 @@ from typing import Any, NamedTuple, cast
 from quadrag.errors import QuadragError, parse_json
 from quadrag.sheet import read_sheet, write_sheet
 
-from .page import HERE, make_environment, read_words
+from .page import fill_template, read_words
 
-_SCRIPTS = ("parts.js", "label.js")
 _LONGEST = 1 << 20  # bytes of a choice with its corrections
-_EXPECTED = "expected the id of an item, a choice, and a text for each corrected field"
 
 
 class Shown(NamedTuple):
@@ -61,7 +59,6 @@ class Labelling:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def render(self) -> str:
-        """Return the page."""
         words = read_words(self.labels)
         items = [
             {
@@ -73,24 +70,20 @@ class Labelling:
             }
             for name, item in self.read().items()
         ]
-        script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
-        style = (HERE / "page.css").read_text(encoding="utf-8")
-        given = {"page": self, "words": words, "items": items, "script": script, "style": style}
-        return make_environment().get_template("label.html").render(**given)
+        return fill_template("label.html", ("parts.js", "label.js"), page=self, words=words, items=items)
 
     def take(self, body: bytes) -> str:
-        """Take a choice that the page sent; QuadragError where it is none."""
-        found = parse_json(body, "the choice")
-        found = found if isinstance(found, dict) else {}
-        name, choice, texts = found.get("item"), found.get("choice"), found.get("texts") or {}
-        if not isinstance(texts, dict) or not all(isinstance(text, str) for text in (name, choice, *texts.values())):
-            raise QuadragError(f"this is no choice; {_EXPECTED}")
-        if choice not in self.choices:
-            raise QuadragError(f"there is no choice {choice!r:.40}; expected one of {', '.join(self.choices)}")
+        sent = parse_json(body, "the choice")
+        sent = sent if isinstance(sent, dict) else {}
+        name, choice, texts = str(sent.get("item")), str(sent.get("choice")), sent.get("texts") or {}
+        are_texts = isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())
+        if not are_texts or choice not in self.choices:
+            expected = f"one of {', '.join(self.choices)}, and a text for each corrected field"
+            raise QuadragError(f"this is no choice: {choice!r:.40}; expected {expected}")
         with self.lock:
             if name not in self.read():
                 raise QuadragError(f"no item {name!r:.40}; the items were made anew, start the page again")
-            return self.save(str(name), str(choice), texts)
+            return self.save(name, choice, texts)
 
 
 def _name_field(key: str, item: Shown, words: Mapping[str, str]) -> str:
@@ -130,12 +123,10 @@ class _Handler(BaseHTTPRequestHandler):
     page: Labelling
 
     def do_GET(self) -> None:
-        """Answer the page."""
         if self._is_ours("/"):
             self._send(HTTPStatus.OK, self.page.render(), "text/html")
 
     def do_POST(self) -> None:
-        """Take a choice."""
         if not self._is_ours("/choice"):
             return
         length = self.headers.get("Content-Length", "")

@@ -194,9 +194,9 @@ class VectorIndex(ABC):
             return 1.0
         queries, shares = self.vectors[sample], []
         both = zip(sample, nearest(self.vectors, queries, depth + 1), self.nearest(queries, depth + 1), strict=True)
-        for own, right, found in both:
-            lowest = [score for row, score in right if row != own][:depth][-1]
-            shares.append(min(depth, sum(score >= lowest for row, score in found if row != own)))
+        for searched, exact_hits, hits in both:
+            lowest = [score for row, score in exact_hits if row != searched][:depth][-1]
+            shares.append(min(depth, sum(score >= lowest for row, score in hits if row != searched)))
         return sum(shares) / (depth * len(sample))
 
 

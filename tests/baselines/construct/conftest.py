@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -18,7 +17,7 @@ TABLE = Path(__file__).parents[3] / "baselines" / "crag" / "construct" / "sample
 
 
 @pytest.fixture(scope="session")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def documents(tmp_path_factory):
     """A folder with 60 of the articles as JSON Lines."""
     builder, _ = open_builder("crud_rag", "corpus", SAMPLE, None, "corpus")
     folder = tmp_path_factory.mktemp("documents")
@@ -29,9 +28,9 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def _made(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def _made(documents, tmp_path_factory):
     @cache
-    def make(recipe: str) -> Path:
+    def make(recipe):
         out = tmp_path_factory.mktemp("made") / recipe
         line = ["construct", recipe, "--out", str(out), "--licence", "CC BY 4.0"]
         if recipe == "crag":
@@ -48,10 +47,10 @@ def _made(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 
 @pytest.fixture
-def made(_made: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+def made(_made, tmp_path):
     """A function that returns a dataset made by a recipe; a copy of the test's own."""
 
-    def copy(recipe: str) -> Path:
+    def copy(recipe):
         return Path(shutil.copytree(_made(recipe), tmp_path / recipe))
 
     return copy

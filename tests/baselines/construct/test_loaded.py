@@ -43,12 +43,12 @@ OTHER = os.environ.get("QUADRAG_OTHER_PYTHON")
 )  # of one recipe where there is one version alone
 @pytest.mark.timeout(300)
 def test_its_rows_come_by_every_route_under_each_version(
-    recipe: str,
-    made: Callable[[str], Path],
-    forked_python: Process,
-    environment: Callable[..., dict[str, str]],
-    tmp_path: Path,
-) -> None:
+    recipe,
+    made,
+    forked_python,
+    environment,
+    tmp_path,
+):
     own, there = made(recipe), tmp_path / "there"
     done = forked_python(WRITE, recipe, str(own), str(there), env=environment())
     assert done.returncode == 0, done.stderr

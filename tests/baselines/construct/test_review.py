@@ -3,16 +3,14 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from quadrag import cli
-from quadrag.construct.recipe import stands_in
+from quadrag.construct.recipe import Rejected, stands_in
 from quadrag.construct.review import load, read_grades, review_page, sample, sheet_of
-from quadrag.construct.steps import Rejected
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
 from quadrag.records import write_jsonl
@@ -27,13 +25,11 @@ HUMAN = {
 }
 
 
-def review(*arguments: Any) -> int:
+def review(*arguments):
     return cli.main(["construct", "review", *map(str, arguments)])
 
 
-def grade(
-    dataset: Path, who: str, grades: Iterable[int], texts: dict[str, str] | None = None, ids: Iterable[str] = ()
-) -> str:
+def grade(dataset, who, grades, texts=None, ids=()):
     """Grade items of a dataset, the first ones without ids, as the page does; return what is wrong with the last."""
     how, items = load(dataset)
     page, fault = review_page(dataset, how, items, who), ""
@@ -42,19 +38,19 @@ def grade(
     return fault
 
 
-def on_record(dataset: Path, who: str) -> dict[str, tuple[int, Any]]:
+def on_record(dataset, who):
     how, items = load(dataset)
     return {name: said[:2] for name, said in read_grades(sheet_of(dataset, who), how, items).items()}
 
 
-def test_an_annotators_name_names_a_file_whatever_the_case_of_its_letters(tmp_path: Path) -> None:
+def test_an_annotators_name_names_a_file_whatever_the_case_of_its_letters(tmp_path):
     assert sheet_of(tmp_path, " Anna ") == sheet_of(tmp_path, "anna") == tmp_path / "reviews" / "anna.csv"
     for name in ("../anna", "", "a b", ".anna", "a/b", "x" * 41):
         with pytest.raises(QuadragError):
             sheet_of(tmp_path, name)
 
 
-def test_two_people_and_what_they_agree_on(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_people_and_what_they_agree_on(made, capsys):
     dataset = made("rgb")
     other = f"{next(iter(load(dataset)[1].values())).fields['question']}（选填）"
     assert review(dataset, "--summary") == 2
@@ -79,7 +75,7 @@ def test_two_people_and_what_they_agree_on(made: Made, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("recipe", HUMAN)
-def test_a_sample_is_even_over_cells_and_a_larger_one_holds_it(recipe: str, made: Made) -> None:
+def test_a_sample_is_even_over_cells_and_a_larger_one_holds_it(recipe, made):
     _, items = load(made(recipe))
     sizes = Counter(item.cell for item in items.values())
     assert len(sizes) > 2
@@ -92,7 +88,7 @@ def test_a_sample_is_even_over_cells_and_a_larger_one_holds_it(recipe: str, made
     assert sample(items, 10**6, 1) == items
 
 
-def test_what_cannot_be_reviewed_is_refused(made: Made, tmp_path: Path) -> None:
+def test_what_cannot_be_reviewed_is_refused(made, tmp_path):
     assert review(tmp_path, "--summary") == 2
     dataset = made("rgb")
     grade(dataset, "anna", [1])
@@ -107,7 +103,7 @@ def test_what_cannot_be_reviewed_is_refused(made: Made, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("recipe", [name for name in HUMAN if name != "crag"])
-def test_a_correction_is_held_against_the_source_and_a_failing_one_told(recipe: str, made: Made) -> None:
+def test_a_correction_is_held_against_the_source_and_a_failing_one_told(recipe, made):
     dataset = made(recipe)
     item = next(item for item in load(dataset)[1].values() if "question" in item.fields)
     answer, good = item.marks[0], f"{item.fields['question']}（选填）"
@@ -125,7 +121,7 @@ def test_a_correction_is_held_against_the_source_and_a_failing_one_told(recipe: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", HUMAN)
-def test_the_human_split_holds_what_was_passed_as_it_was_corrected(recipe: str, made: Made) -> None:
+def test_the_human_split_holds_what_was_passed_as_it_was_corrected(recipe, made):
     config, split, column, folder = HUMAN[recipe]
     dataset = made(recipe)
     before = {path: path.read_bytes() for path in dataset.rglob("*") if path.is_file()}
@@ -147,7 +143,7 @@ def test_the_human_split_holds_what_was_passed_as_it_was_corrected(recipe: str, 
     assert cli.main([*run, *(["--retriever", "bm25"] if recipe in ("crud_rag", "omnieval") else [])]) == 0
 
 
-def test_crags_answer_is_computed_and_its_other_file_corrected_too(made: Made) -> None:
+def test_crags_answer_is_computed_and_its_other_file_corrected_too(made):
     dataset = made("crag")
     _, items = load(dataset)
     item = next(item for item in items.values() if item.line["split"] == 0)
@@ -164,7 +160,7 @@ def test_crags_answer_is_computed_and_its_other_file_corrected_too(made: Made) -
         assert after == {**before, "alternatives": ["one form", "another one"]}
 
 
-def test_a_corrected_answer_parts_rgbs_passages_anew(made: Made) -> None:
+def test_a_corrected_answer_parts_rgbs_passages_anew(made):
     how, items = load(made("rgb"))
     done = set()
     for item in items.values():
@@ -184,9 +180,7 @@ def test_a_corrected_answer_parts_rgbs_passages_anew(made: Made) -> None:
     assert done == {"base", "int", "fact"}
 
 
-def test_a_sheet_is_filled_in_by_a_spreadsheet_and_a_larger_sample_keeps_it(
-    made: Made, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sheet_is_filled_in_by_a_spreadsheet_and_a_larger_sample_keeps_it(made, capsys):
     dataset = made("rgb")
     first_line, *others = (dataset / "zh.json").read_text(encoding="utf-8").splitlines(keepends=True)
     evil = {**json.loads(first_line), "query": "=HYPERLINK(1)<b>x</b>是哪天？"}
@@ -221,7 +215,7 @@ def test_a_sheet_is_filled_in_by_a_spreadsheet_and_a_larger_sample_keeps_it(
     assert f"anna: {third} does not pass" in capsys.readouterr().out
 
 
-def test_a_list_is_an_entry_a_line(made: Made) -> None:
+def test_a_list_is_an_entry_a_line(made):
     dataset = made("omnieval")
     how, items = load(dataset)
     item = next(iter(items.values()))
@@ -231,7 +225,7 @@ def test_a_list_is_an_entry_a_line(made: Made) -> None:
     assert correction == {"answer": answers} and how.correct(item, correction)["answer"] == answers
 
 
-def test_a_line_separator_in_a_text_parts_no_line_and_a_line_that_lacks_something_is_named(tmp_path: Path) -> None:
+def test_a_line_separator_in_a_text_parts_no_line_and_a_line_that_lacks_something_is_named(tmp_path):
     made = {"question": "Q?", "answer": ["a\u2028b"], "relevant_passage": ["p"], "relevant_node": ["n"]}
     made |= {"topic_name": "field - topic", "task_name": "抽取类问答"}
     write_jsonl(tmp_path / "own_nodes/corpus.jsonl", [{"id": "n", "title": "", "contents": "p"}])

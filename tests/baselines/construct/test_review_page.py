@@ -2,21 +2,19 @@
 
 import http.client
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from small_servers import serving
 
 from quadrag.construct.review import load, read_grades, review_page, sheet_of
-from quadrag.judges.labelled import Judged, label_sheet, take_back
-from quadrag.judges.labels import find_graded
+from quadrag.judges.labelled import label_sheet, take_back
+from quadrag.judges.labels import Judged, find_graded
 from quadrag.reporting.page.labelling import open_server
 from quadrag.sheet import write_sheet
 
 
-def on_record(dataset: Path) -> dict[str, tuple[int, Any]]:
+def on_record(dataset):
     how, items = load(dataset)
     return {name: said[:2] for name, said in read_grades(sheet_of(dataset, "anna"), how, items).items()}
 
@@ -26,7 +24,7 @@ EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
 
 
 @pytest.fixture
-def dataset(made: Callable[[str], Path]) -> Path:
+def dataset(made):
     """Questions of RGB, of which the first is hostile in every text."""
     folder = made("rgb")
     line, *others = (folder / "zh.json").read_text(encoding="utf-8").splitlines(keepends=True)
@@ -42,16 +40,16 @@ ITEMS = [Judged(name, f"What is {name}?{EVIL}", "gold", f"=It is {name}.{EVIL}",
 
 
 @pytest.fixture
-def sheet(tmp_path: Path) -> Path:
+def sheet(tmp_path):
     """A sheet of hostile texts to label."""
     path = tmp_path / "sheet.csv"
-    rows = [[item.id, item.question, "", item.gold, item.answer, "", "1"] for item in ITEMS]
-    write_sheet(path, [["id", "question", "passages", "gold", "answer", "label", "probability"], *rows])
+    rows = [[item.id, item.question, "", item.gold, item.answer, ""] for item in ITEMS]
+    write_sheet(path, [["id", "question", "passages", "gold", "answer", "label"], *rows])
     return path
 
 
 @pytest.fixture
-def port(request: pytest.FixtureRequest) -> Iterator[int]:
+def port(request):
     """The port of a server of that dataset, or of the sheet where a test has it."""
     if "sheet" in request.fixturenames:
         page = label_sheet(request.getfixturevalue("sheet"), GRADED)
@@ -64,7 +62,7 @@ def port(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 @pytest.fixture
-def opened(browser: Any, port: int) -> Iterator[Any]:
+def opened(browser, port):
     """The page in a browser of its own; what goes wrong in it fails the test."""
     wrong: list[str] = []
     context = browser.new_context(viewport={"width": 390, "height": 800})
@@ -81,12 +79,12 @@ def opened(browser: Any, port: int) -> Iterator[Any]:
     assert [line for line in wrong if not line.startswith("Failed to load resource")] == []
 
 
-def at(page: Any, item: str) -> None:
+def at(page, item):
     """Wait until the page shows an item."""
     page.wait_for_selector(f'#work[data-item="{item}"]')
 
 
-def test_a_grade_a_correction_and_a_reload_that_loses_nothing(opened: Any, dataset: Path) -> None:
+def test_a_grade_a_correction_and_a_reload_that_loses_nothing(opened, dataset):
     items, page = list(load(dataset)[1].values()), opened
     at(page, items[0].id)
     assert page.inner_text("#progress") == f"item 1 of {len(items)}, 0 done"
@@ -130,7 +128,7 @@ def test_a_grade_a_correction_and_a_reload_that_loses_nothing(opened: Any, datas
     assert on_record(dataset) == {items[0].id: (4, {}), items[1].id: (1, {})}
 
 
-def test_what_is_hostile_stays_text_and_answers_are_marked(opened: Any, dataset: Path) -> None:
+def test_what_is_hostile_stays_text_and_answers_are_marked(opened, dataset):
     item = next(iter(load(dataset)[1].values()))
     at(opened, item.id)
     assert opened.input_value("[name=question]") == f"{EVIL}在哪天？"
@@ -140,7 +138,7 @@ def test_what_is_hostile_stays_text_and_answers_are_marked(opened: Any, dataset:
     assert opened.evaluate("window.hit") is None and opened.locator("img").count() == 0
 
 
-def test_a_sheet_is_labelled_by_keys_and_holds_every_label_at_once(opened: Any, sheet: Path) -> None:
+def test_a_sheet_is_labelled_by_keys_and_holds_every_label_at_once(opened, sheet):
     for name, key in zip("abc", ("1", "2", "ArrowRight"), strict=True):
         at(opened, name)
         opened.keyboard.press(key)
@@ -148,15 +146,15 @@ def test_a_sheet_is_labelled_by_keys_and_holds_every_label_at_once(opened: Any, 
     assert opened.input_value("[name=question]") == f"What is d?{EVIL}" and opened.evaluate("window.hit") is None
     opened.keyboard.press("1")
     opened.locator("#choices [aria-pressed=true]").wait_for()
-    assert take_back(sheet, ITEMS, GRADED).grades == {"a": "right", "b": "wrong", "d": "right"}
+    assert take_back(sheet, ITEMS, GRADED) == {"a": "right", "b": "wrong", "d": "right"}
     opened.reload()
     at(opened, "c")
 
 
-def test_what_does_not_come_from_the_page_is_refused(port: int, dataset: Path) -> None:
+def test_what_does_not_come_from_the_page_is_refused(port, dataset):
     name = next(iter(load(dataset)[1]))
 
-    def ask(body: Any, path: str = "/choice", method: str = "POST", **headers: str) -> int:
+    def ask(body, path="/choice", method="POST", **headers):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         sent = {"Content-Type": "application/json", **{key.replace("_", "-"): text for key, text in headers.items()}}
         connection.request(method, path, body if isinstance(body, str) else json.dumps(body), sent)

@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from crag_runs import MODEL, SAMPLE, lines, private, questions
 
 
@@ -22,31 +21,6 @@ def test_a_model_file_of_the_challenge_is_run_as_it_is(cli, stages):
     assert "calls: 15 made, 0 kept replies used" in out
     assert cli(*arguments, "--out", "b")[0] == 0
     assert stages(Path("a")) == stages(Path("b"))
-
-
-def test_what_a_model_file_thought_is_parted_off_its_answer(cli):
-    Path("mine.py").write_text(MODEL.replace('f"{query} {page}"', 'f"<think>{page}</think> {query}"'))
-    code, _, err = cli("run", "crag", "task_1_2", *SAMPLE, "--llm", "challenge:mine.py", "--ledger", "L", "--out", "a")
-    assert code == 0, err
-    known = questions()
-    for row in lines("answers.jsonl"):
-        assert row["answer"] == known[row["id"]].query and row["reasoning"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("crag", "task_1_2", "--llm", "challenge:none.py"), "none.py"),
-        (("crag", "task_1_2", "--llm", "challenge:m.py", "--retriever", "snippets"), "--retriever own"),
-        (("crag", "task_1_2", "--retriever", "own"), "challenge:FILE.py"),
-        (("rgb", "negative_rejection_en", "--llm", "challenge:m.py"), "challenge:"),
-    ],
-)
-def test_a_challenge_model_where_it_cannot_be_is_one_line(cli, arguments, message):
-    Path("m.py").write_text(MODEL)
-    code, _, err = cli("run", *arguments, "--data-dir", "sample", "--ledger", "L", "--out", "a")
-    assert code == 2 and message in err and err.count("\n") == 1, err
-    assert not Path("a/answers.jsonl").exists()
 
 
 def test_other_pages_are_another_run_though_the_snippets_are_the_same(cli):

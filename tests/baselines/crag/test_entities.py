@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from quadrag.baselines.crag.dates import find_dates
-from quadrag.baselines.crag.entities import DOMAINS, PROMPT_SCHEMA, Entities, read
+from quadrag.baselines.crag.entities import DOMAINS, PROMPT_SCHEMA, Entities, find_dates, read
 
 HERE = Path(__file__).parent
 REPLIES = list(map(json.loads, (HERE / "replies.jsonl").read_text(encoding="utf-8").splitlines()))

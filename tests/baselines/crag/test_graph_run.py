@@ -8,8 +8,7 @@ from chat_server import Rule
 from crag_runs import SAMPLE, lines, questions
 from specs import spec_file
 
-from quadrag.baselines.crag.entities import PROMPT_SCHEMA
-from quadrag.baselines.crag.scripted import SampleEntities
+from quadrag.baselines.crag.entities import PROMPT_SCHEMA, SampleEntities
 from quadrag.results.record import read_run
 
 ENTITIES = json.dumps({"domain": "music", "artists": ["Idra Vanleer"]})
@@ -88,13 +87,6 @@ def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli
     server.rules.insert(0, Rule("reply", model="k", message={"content": json.dumps({"domain": "open"})}))
     assert cli(*asking, *entity, "--fresh", "--out", "a").code == 0
     assert len(server.state.bodies) == 60 and stages(Path("a")) != stages(Path("b"))
-
-
-@pytest.mark.parametrize("named", ["extractive", " "])
-def test_an_entity_llm_that_is_no_model_is_refused_in_one_line(cli, named):
-    code, _, err = cli("run", "crag", "--all", "--entity-llm", named, "--data-dir", "sample", "--out", "a")
-    assert code == 2 and err.count("\n") == 1, err
-    assert not Path("a/run.json").exists()
 
 
 def test_the_graph_hides_what_a_question_could_not_know_unless_told_otherwise(cli, knowing):

@@ -11,9 +11,8 @@ import pytest
 from chat_server import ChatServer
 from small_servers import Quiet, serving
 
-from quadrag.judges.ask import Verdicts, find_verdicts
-from quadrag.judges.certificate import certify, measure_ceiling
-from quadrag.judges.known import open_labels
+from quadrag.judges.certificate import Verdicts, certify, find_verdicts, measure_ceiling
+from quadrag.judges.labels import open_labels
 from quadrag.stats import wilson
 from quadrag.stats.agreement import ppi_mean
 
@@ -103,10 +102,10 @@ def test_a_set_is_fetched_verified_and_kept(cli, monkeypatch, real_data):
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), Mirror)) as address:
         monkeypatch.setenv("QUADRAG_MIRROR", address)
         monkeypatch.setenv("QUADRAG_CACHE", str(Path("cache").absolute()))
-        short = cli("certify-judge", "wice", "--items", "items.csv")
-        codes = [cli("certify-judge", name, "--items", f"{name}.csv").code for name in ("wice", "WiCE")]
+        short = cli("certify-judge", "wice")
+        sizes = [len(open_labels(name).items) for name in ("wice", "WiCE")]
     assert short.code == 2 and "3490478 bytes" in short.err
-    assert codes == [0, 0] and len(Path("wice.csv").read_text("utf-8-sig").split("\n")) > 349
+    assert sizes == [349, 349]
     assert len(Mirror.asked) == 2, "kept for the next time"
 
 
@@ -117,36 +116,3 @@ def test_pairs_are_the_sign_of_two_values(cli, real_data):
     # It gives every answer the same, so it calls every pair even: right on the 85 that people do.
     assert re.search(rf"^j +{8500 / 280:.1f}! +0\.00! ", done.out, flags=re.MULTILINE), done.err
     assert re.search(r"^people \(ceiling\) +60\.0", done.out, flags=re.MULTILINE)
-
-
-def test_items_go_out_and_come_back(cli, tmp_path, real_data):
-    folder = real_data("real_labels")
-    assert cli("certify-judge", "openqa-eval", "--data-dir", folder, "--items", "items.csv").code == 0
-    with (tmp_path / "items.csv").open(encoding="utf-8-sig", newline="") as text:
-        found = list(csv.DictReader(text))
-    with (tmp_path / "mine.csv").open("w", encoding="utf-8", newline="") as text:
-        out = csv.writer(text)
-        out.writerows([["id", "answer", "verdict"], *([row["id"], row["answer"], row["label"]] for row in found)])
-    for labels in (("openqa-eval", "--data-dir", folder), ("items.csv",)):
-        done = cli("certify-judge", *labels, "--judge", "mine.csv")
-        assert re.search(r"^mine +100\.0 +1\.00 ", done.out, flags=re.MULTILINE), done.err
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["openqa"], "OpenQA-eval"),
-        (["wice", "--metric", "truthfulness", "--data-dir", "."], "omnieval.hal"),
-        (["alce", "--data-dir", "."], "human_eval_utility_completed.json"),
-        (["wice", "--data-dir", "bad", "--items", "i.csv"], "dev.jsonl"),
-        (["evouna", "--data-dir", "bad", "--items", "i.csv"], "NQ.json"),
-        (["openqa-eval", "--data-dir", "bad", "--items", "i.csv"], "NQ301_human.tsv"),
-    ],
-)
-def test_what_is_no_known_set_is_one_line(cli, options, said):
-    bad = {"wice/dev.jsonl": '{"label": "no"}\n', "evouna/NQ.json": "5", "openqa_eval/NQ301_BEM.tsv": "a\tb\n"}
-    for name, text in bad.items():
-        Path("bad", name).parent.mkdir(parents=True, exist_ok=True)
-        Path("bad", name).write_text(text)
-    done = cli("certify-judge", *options)
-    assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done.err

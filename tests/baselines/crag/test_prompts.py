@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 from chat_server import ChatServer, Rule
+from crag_runs import questions, scores
 
-from quadrag.errors import QuadragError
 from quadrag.prompts import load_prompts
 from quadrag.records import read_jsonl
 
@@ -40,11 +40,6 @@ def sent(server, word):
     return [text for body in server.state.bodies if (text := body["messages"][0]["content"]).startswith(word)]
 
 
-def scores(folder):
-    rows = json.loads(Path(folder, "scores.json").read_text())
-    return {(row["key"], row["profile"]): row for row in rows if row["slice"] == "all"}
-
-
 def test_a_file_of_the_papers_prompts_reaches_the_model_the_entities_and_the_judge(cli, server):
     server.rules.append(Rule("reply", match="ENTITIES", message={"content": json.dumps(FOUND)}))
     server.rules.append(Rule("reply", match="how many grammy", model="j", message={"content": '{"Accuracy": "True"}'}))
@@ -64,11 +59,11 @@ def test_a_file_of_the_papers_prompts_reaches_the_model_the_entities_and_the_jud
     assert json.loads(lines[3].removeprefix("Accepted answers: "))
     found = scores("a")
     for profile in ("official", "corrected"):
-        row = found["accuracy", profile]
+        row = found["all", "accuracy", profile]
         assert row["value"] == pytest.approx(1 / 15) and row["n_scored"] == 15, "every verdict is read"
     assert "a prompt of the user's own" in " ".join(out.split())
     assert cli("run", *SAMPLE, *models, "--out", "b", "--max-failed", 1)[0] == 0
-    signatures = [scores(folder)["accuracy", "official"]["signature"] for folder in "ab"]
+    signatures = [scores(folder)["all", "accuracy", "official"]["signature"] for folder in "ab"]
     assert signatures[0] != signatures[1] and all("|prompt:" in one for one in signatures)
     code, _, err = cli("run", *SAMPLE, *models, "--prompts", write(judge={"user": "JUDGE otherwise."}), "--out", "a")
     assert code == 2 and "a holds a run with" in err
@@ -85,7 +80,8 @@ def test_the_papers_slots_of_the_other_tasks_are_filled(cli, server, retriever, 
 def test_a_judges_prompt_with_slots_is_filled_and_serves_a_file_of_answers_too(cli, server):
     server.rules.append(Rule("reply", model="j", message={"content": '{"score": 1}'}))
     mine = write(judge={"user": "JUDGE {question} {reference} {answer}"})
-    Path("answers.jsonl").write_text(json.dumps({"id": first_id(), "answer": "three of them"}) + "\n")
+    grammy = next(one for one in questions().values() if one.query.startswith("how many grammy"))
+    Path("answers.jsonl").write_text(json.dumps({"id": grammy.id, "answer": "three of them"}) + "\n")
     code, out, err = cli(
         *("score", "answers.jsonl", "--benchmark", *SAMPLE[:1], "--config", *SAMPLE[1:]),
         *("--judge", f"{server.url}#j", "--prompts", mine, "--out", "a"),
@@ -95,39 +91,12 @@ def test_a_judges_prompt_with_slots_is_filled_and_serves_a_file_of_answers_too(c
     assert "a prompt of the user's own" in " ".join(out.split())
 
 
-def first_id():
-    from quadrag.baselines.crag import benchmark as crag
-    from quadrag.data.builders import open_builder
-
-    builder, _ = open_builder("crag", "task_1_2", "sample", None, "public")
-    return next(q.id for q in crag.questions(builder, "public", {}) if q.query.startswith("how many grammy"))
-
-
 def test_a_judges_prompt_serves_a_system_that_is_told_nothing(cli, server):
     server.rules.append(Rule("reply", model="j", message={"content": '{"Accuracy": "False"}'}))
     arguments = ("run", *SAMPLE, "--prompts", write(), "--out", "a")
     assert cli(*arguments, "--judge", f"{server.url}#j")[0] == 0 and sent(server, "JUDGE")
     code, _, err = cli(*arguments[:-1], "b")
     assert code == 2 and "--prompts are for a chat model" in err
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"web": {"user": "no slot"}}, "{web}"),
-        ({"web": {"user": "{references} {query} {query_tme}"}}, "{query_tme}"),
-        ({"entities": {"user": "{query}"}}, "{query_time}"),
-        ({"judge": {"system": "x"}}, "judge.user"),
-        ({"judg": {"user": "x"}}, "'judg'"),
-        ({"web": {"user": "{references} {query} {query_time}", "sytem": "x"}}, "'sytem'"),
-        ({"entities": None}, "entities.user"),
-    ],
-)
-def test_a_file_that_lacks_something_is_one_line(monkeypatch, tmp_path, changes, message):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(QuadragError) as caught:
-        load_prompts("crag", write(**changes))
-    assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_the_same_words_by_other_names_of_the_slots_are_the_same_run(cli, server):

@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from crag_runs import EXAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,23 +21,7 @@ def test_what_is_visible_stays_and_what_is_not_goes():
     assert webpage.text(PAGE) == "The Bridge Home It opened in 1932 . length 503 m"
 
 
-@pytest.mark.parametrize(
-    ("html", "text"),
-    [
-        *((html, "") for html in ("", "  \n", "<html></html>", "<!-- only a remark -->", "<script>x</script>")),
-        ("plain words", "plain words"),
-        ("<p>one<p>two", "one two"),
-        ("<p>a &lt; b &amp; c</p>", "a < b & c"),
-        ("<div><span>un</span>closed", "un closed"),
-        ("<p>\ud800 half</p>", "? half"),
-        ("<b><i>mis</b>nested</i><table><tr><td>cell<p>x</table>", "mis nested cell x"),
-        ("<body>c<object>d</object><iframe>e</iframe>g", "c g"),
-        ("a<svg><g>b</g></svg>c<!-- x -->d<?php y ?>e", "a c d e"),
-        ("a<p title='>' x=1>b", "a b"),
-        ("a<script>b", "a"),
-        ("&bogus; &#xD800; &#0; &copy &nbsp;x", "&bogus; \ufffd \ufffd \u00a9 x"),
-    ],
-)
+@pytest.mark.parametrize(("html", "text"), EXAMPLES["pages"])
 def test_pieces_and_broken_pages(html, text):
     assert webpage.text(html) == text
 

@@ -9,7 +9,7 @@ from quadrag.parts import Retrieval
 from quadrag.prompts import load_prompts
 from quadrag.records import Passage
 
-TASKS = [config for config, _ in crud_rag.paper_runs()]
+TASKS = crud_rag.TASKS
 
 
 def questions(config, **options):

@@ -1,19 +1,23 @@
 """CRUD-RAG's runs by the command line, from the files to the table."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from altered_runs import alter
+from chat_server import ChatServer
+from ragquesteval_judges import blocks
 from specs import spec_file, spec_of
 
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
 from quadrag.data.builders import rows as rows_of
+from quadrag.data.files import sample_dir
 from quadrag.parts import Retrieval
 from quadrag.records import Passage, document_id, read_jsonl
 
-TASKS = [config for config, _ in crud_rag.paper_runs()]
+TASKS = crud_rag.TASKS
 
 
 def questions(config, **options):
@@ -66,30 +70,6 @@ def test_whatever_changes_the_passages_makes_another_index_and_another_run(cli, 
     assert code == 2 and "holds a run with" in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("crud_rag summary --retriever bn25", "bm25"),
-        ("crud_rag summary --tokenizer jiba", "jieba"),
-        ("crud_rag summary --embedding m", "--embedding"),
-        ("crud_rag summary --retriever none --top-k 4", "--top-k"),
-        ("crud_rag summary --option gold=tset", "gold"),
-        ("crud_rag summary --option query=paper", "query"),
-        ("crud_rag summary --option glod=test", "gold"),
-        ("crud_rag summary --split tset", "test"),
-        ("crud_rag summary --split full --option gold=test", "gold=full"),
-        ("crud_rag summary --retriever none --option gold=test", "--retriever none"),
-        ("crud_rag summary --bertscore nope", "'nope'"),
-        ("crud_rag corpus", "summary"),
-        ("rgb noise_robustness_en --top-k 3", "--top-k"),
-    ],
-)
-def test_bad_settings_are_one_line_before_anything_is_done(cli, arguments, words):
-    code, _, err = cli("run", *arguments.split(), "--data-dir", "sample", "--out", "a")
-    assert code == 2 and err.count("\n") == 1 and words in err, err
-    assert not Path("a").exists()
-
-
 def test_the_authors_result_files_are_scored_and_what_they_left_out_is_unscored(cli):
     asked = questions("qa_1doc")
     results = [
@@ -107,8 +87,6 @@ def test_the_authors_result_files_are_scored_and_what_they_left_out_is_unscored(
 
 
 def test_a_judge_is_asked_once_for_both_profiles_with_the_shipped_questions(cli):
-    from chat_server import ChatServer
-
     with ChatServer(models=["m", "j"], text="问题 1\n<response>\n无法推断\n</response>") as server:
         arguments = ("--data-dir", "sample", "--retriever", "none", "--llm", f"{server.url}#m", "--ledger", "L")
         code, _, err = cli(
@@ -148,13 +126,6 @@ def test_what_names_do_not_say_of_a_search_is_among_the_inputs(cli):
 
 
 def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
-    import shutil
-
-    from chat_server import ChatServer
-    from ragquesteval_judges import blocks
-
-    from quadrag.data.files import sample_dir
-
     shutil.copytree(sample_dir("crud_rag"), "d")
     with ChatServer(models=["j"], text=blocks(["x"] * 3)) as server:
         judge = ("--judge", f"{server.url}#j", "--max-failed", "1", "--ledger", "L")

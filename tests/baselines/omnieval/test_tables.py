@@ -8,8 +8,8 @@ from specs import record_of
 from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matrix_tables, tabulate
 from quadrag.benchmark import load
 from quadrag.data.builders import open_builder, rows
-from quadrag.reporting.names import name_model
 from quadrag.reporting.published import read_published
+from quadrag.reporting.table import name_model
 from quadrag.results.run import Run, Score
 from quadrag.spec import Replica
 

@@ -76,18 +76,10 @@ def test_accuracy_worked_by_hand():
     lines, scores = score(questions, answers)
     assert [line["rgb_accuracy.accuracy"]["official"] for line in lines] == [1.0, 1.0, 0.0, None]
     assert [line["rgb_accuracy.accuracy_bounded"]["official"] for line in lines] == [1.0, 0.0, 0.0, None]
-    assert lines[3]["rgb_accuracy.accuracy"] == {
-        "official": None,
-        "corrected": None,
-        "reason": {"official": "truncated", "corrected": "truncated"},
-    }
-    assert {name: lines[0][name] for name in ("benchmark", "config", "split", "id", "sample")} == {
-        "benchmark": "rgb",
-        "config": "noise_robustness_en",
-        "split": "noise_0",
-        "id": "0",
-        "sample": 0,
-    }
+    reasons = dict.fromkeys(("official", "corrected"), "truncated")
+    assert lines[3]["rgb_accuracy.accuracy"] == {"official": None, "corrected": None, "reason": reasons}
+    place = [lines[0][name] for name in ("benchmark", "config", "split", "id", "sample")]
+    assert place == ["rgb", "noise_robustness_en", "noise_0", "0", 0]
     official, corrected = row(scores, "accuracy", "official"), row(scores, "accuracy", "corrected")
     assert official["value"] == pytest.approx(2 / 3)
     assert corrected["value"] == pytest.approx(2 / 4)

@@ -12,7 +12,7 @@ from crag_files import EXAMPLE, FIVE, PARTS, QA, lines, put, record, refusal, ro
 
 from quadrag import catalogue
 from quadrag.data import builders, files
-from quadrag.data.prepare import prepare
+from quadrag.data.builders import prepare
 from quadrag.errors import QuadragError
 from quadrag.provenance import Provenance
 

@@ -163,6 +163,7 @@ CONTENTS = [
     ("", {"finish_reason": "length"}, (None, None, "truncated")),
     ("<think>a", {"finish_reason": "length"}, (None, "a", "truncated")),
     ("<think>a</think>b", {"finish_reason": "length"}, ("b", "a", "ok")),
+    ("a", {"finish_reason": "length"}, ("a", None, "ok")),  # cut after it began
     ("a", {"state": "api_error"}, (None, None, "api_error")),
     (None, {"state": "raised", "finish_reason": "length"}, (None, None, "raised")),
 ]
@@ -170,10 +171,10 @@ CONTENTS = [
 
 @pytest.mark.parametrize(("content", "more", "read"), CONTENTS)
 def test_nothing_is_no_answer_and_an_empty_text_is_one(content, more, read):
-    found = read_answer(content, **more)
-    assert found == read and type(found.text) in (str, type(None))
-    if found.state == "ok":
-        assert read_answer(found.text, found.reasoning) == found
+    text, reasoning, state = found = read_answer(content, **more)
+    assert found == read and type(text) in (str, type(None))
+    if state == "ok":
+        assert read_answer(text, reasoning) == found
 
 
 _PARTS = ["<think>", "</think>", "<thinking >", "</THINKING>", "[THINK]", "[/THINK]", "<|channel|>analysis<|message|>"]

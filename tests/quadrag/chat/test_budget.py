@@ -6,14 +6,20 @@ import threading
 import pytest
 from chat_server import Rule, chats
 
-from quadrag.chat.client import BudgetReached, ChatClient, Failure, Prices, Reply
-from quadrag.chat.policy import Budget
+from quadrag.chat.client import ChatClient
+from quadrag.chat.policy import Budget, BudgetReached, Prices
+from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError
 
 PRICES = Prices({"m": {"input": 1_000_000, "output": 2_000_000}, "currency": "EUR"})
 BOUND = {"prices": PRICES, "parameters": {"max_tokens": 10}}
 # A call's worst case is about 130 here: 64 for the template, 44 bytes, 10 tokens at 2.
 WORST = 140
+
+
+def test_a_budget_below_nothing_is_refused():
+    with pytest.raises(QuadragError):
+        Budget(-1, "EUR")
 
 
 def paid(server):
@@ -57,7 +63,7 @@ def test_the_model_must_have_a_price(server):
 def test_the_budget_is_never_passed(server, ledger, concurrency):
     server.state.latency = 0.005
     options = {"ledger": ledger, "concurrency": concurrency, **BOUND}
-    with ChatClient(server.url + "#m", budget=1000, **options) as client:
+    with ChatClient(server.url + "#m", budget=Budget(1000, "EUR"), **options) as client:
         with pytest.raises(BudgetReached) as stop:
             client.complete(chats(100))
         assert (stop.value.params["limit"], stop.value.params["currency"]) == ("1000", "EUR")
@@ -68,7 +74,7 @@ def test_the_budget_is_never_passed(server, ledger, concurrency):
     asked = [result for result in results if isinstance(result, Reply)]
     assert len(results) == 100 and len(asked) == server.requests == len(ledger)
     assert all(result.reason == "api_error" and not result.asked for result in results[len(asked) :])
-    with ChatClient(server.url + "#m", budget=0, **options) as client:
+    with ChatClient(server.url + "#m", budget=Budget(0, "EUR"), **options) as client:
         assert len(client(chats(len(asked)))) == len(asked), "what is in the ledger is free"
         with pytest.raises(BudgetReached) as stop:
             client(chats(len(asked) + 1))
@@ -80,7 +86,7 @@ def test_the_budget_is_never_passed(server, ledger, concurrency):
 @pytest.mark.parametrize("action", ["truncate", "stall", "garbage"])
 def test_work_that_was_lost_counts(server, action):
     server.rules.append(Rule(action, match="question 1"))
-    with ChatClient(server.url + "#m", budget=600, concurrency=2, timeout=0.3, **BOUND) as client:
+    with ChatClient(server.url + "#m", budget=Budget(600, "EUR"), concurrency=2, timeout=0.3, **BOUND) as client:
         client(chats(1))
         with pytest.raises(BudgetReached):
             client(chats(100, start=1))
@@ -93,7 +99,8 @@ def test_work_that_was_lost_counts(server, action):
 )
 def test_a_count_that_is_none_or_cannot_be_charges_the_worst_case(server, usage):
     server.rules.append(Rule("reply", usage=usage))
-    with ChatClient(server.url + "#m", budget=400, **BOUND) as client, pytest.raises(BudgetReached) as stop:
+    budget = Budget(400, "EUR")
+    with ChatClient(server.url + "#m", budget=budget, **BOUND) as client, pytest.raises(BudgetReached) as stop:
         client.complete(chats(10))
     assert sum(isinstance(result, Reply) for result in stop.value.results) == 3
 

@@ -8,8 +8,10 @@ import pytest
 from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat import http
-from quadrag.chat.client import ChatClient, Failure, Prices, Reply
+from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
+from quadrag.chat.policy import Budget, Prices
+from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError
 
 NOWHERE = "http://127.0.0.1:9/v1#m"
@@ -53,9 +55,8 @@ PRICED = {"prices": Prices({"m": {"input": 1, "output": 1}})}
         {"timeout": 0},
         {"max_reply_bytes": 0},
         {"replay": True},
-        {"budget": 1, "parameters": {"max_tokens": 10}},
-        {"budget": 1, **PRICED},
-        {"budget": -1, "parameters": {"max_tokens": 10}, **PRICED},
+        {"budget": Budget(1, "USD"), "parameters": {"max_tokens": 10}},
+        {"budget": Budget(1, "USD"), **PRICED},
     ],
 )
 def test_a_way_of_calling_that_cannot_be_is_refused(calling):

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule, chats
 
-from quadrag.chat.client import ChatClient, Failure
+from quadrag.chat.client import ChatClient
+from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from quadrag.chat.ledger import Ledger, call_key, canonical
+from quadrag.chat.reply import Reply
 from quadrag.errors import QuadragError
+from quadrag.records import Passage
 
 MESSAGES = [{"role": "user", "content": "Frage 问题"}]
 
 
 def value(text="t"):
     usage = {"prompt_tokens": 1, "completion_tokens": 2}
-    return {
-        "text": text, "reasoning": None, "finish_reason": "stop", "usage": usage, "latency": 0.25, "created": 1.0
-    }  # fmt: skip
+    return Reply(text, "stop", usage, latency=0.25, passages=(Passage("d", "", "x", 0.5),), created=1.0)
 
 
 def keys(count):
@@ -94,8 +94,9 @@ def test_what_is_no_ledger_is_refused_in_one_line_and_stays_as_it_is(tmp_path, k
 FULL = """
 import resource, sys
 from quadrag.chat.ledger import Ledger
+from quadrag.chat.reply import Reply
 from quadrag.errors import QuadragError
-row = {"text": "x" * 4000, "usage": None, "latency": 1.0, "finish_reason": None}
+row = Reply("x" * 4000)
 with Ledger(sys.argv[1]) as ledger:
     ledger.put_many([(b"%032d" % n, row) for n in range(50)])
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))

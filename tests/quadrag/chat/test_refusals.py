@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule, chats
 
-from quadrag.chat.client import ChatClient, Failure, Reply
+from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
-from quadrag.chat.policy import Prices
+from quadrag.chat.policy import Budget, Prices
+from quadrag.chat.reply import Failure, Reply
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 
@@ -20,25 +21,28 @@ INSTEAD = "Unsupported parameter: 'max_tokens' is not supported with this model.
 ONLY = "Unsupported value: 'temperature' does not support {} with this model. Only the default (1) value is supported."
 
 
-def refusing(messages, status=400, form=lambda message, name: {"error": {"message": message, "param": None}}):
+FORMS = {
+    "error": lambda message, name: {"error": {"message": message, "param": None}},
+    "param": lambda message, name: {"error": {"message": message, "param": name}},
+    "message": lambda message, name: {"message": message},
+    "text": lambda message, name: message,
+    "detail": lambda message, name: {"detail": [{"loc": ["body", name], "msg": message, "input": 3}]},
+}
+
+
+def refusing(messages, status=400, form="error"):
     """Refuse each field in the words given for it, one after the other, as long as it is sent."""
 
     def manner(body):
         for name, message in messages.items():
             if name in body:
-                return Rule("status", status=status, body=form(message.format(body[name]), name))
+                return Rule("status", status=status, body=FORMS[form](message.format(body[name]), name))
         return None
 
     return manner
 
 
-def like_gpt_5(body):
-    if "max_tokens" in body:
-        return Rule("status", status=400, body={"error": {"message": INSTEAD, "param": "max_tokens"}})
-    if body.get("temperature", 1) != 1:
-        message = ONLY.format(body["temperature"])
-        return Rule("status", status=400, body={"error": {"message": message, "param": "temperature"}})
-    return None
+like_gpt_5 = refusing({"max_tokens": INSTEAD, "temperature": ONLY}, form="param")
 
 
 def fields(body):
@@ -48,27 +52,17 @@ def fields(body):
 @pytest.mark.parametrize(
     ("messages", "status", "form"),
     [
-        ({"top_k": "Unrecognized request argument supplied: top_k"}, 400, None),
-        ({"top_k": "property 'top_k' is unsupported", "seed": "property 'seed' is unsupported"}, 400, None),
-        ({"temperature": ONLY}, 400, None),
-        (
-            {"temperature": "This value is not taken"},
-            400,
-            lambda said, name: {"error": {"message": said, "param": name}},
-        ),
-        ({"repetition_penalty": "repetition_penalty: Extra inputs are not permitted"}, 422, lambda said, _: said),
-        (
-            {"seed": "Extra inputs are not permitted"},
-            422,
-            lambda said, name: {
-                "detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": said, "input": 3}]
-            },
-        ),
-        ({"max_tokens": "Unknown field: max_tokens"}, 400, lambda said, _: {"message": said}),
+        ({"top_k": "Unrecognized request argument supplied: top_k"}, 400, "error"),
+        ({"top_k": "property 'top_k' is unsupported", "seed": "property 'seed' is unsupported"}, 400, "error"),
+        ({"temperature": ONLY}, 400, "error"),
+        ({"temperature": "This value is not taken"}, 400, "param"),
+        ({"repetition_penalty": "repetition_penalty: Extra inputs are not permitted"}, 422, "text"),
+        ({"seed": "Extra inputs are not permitted"}, 422, "detail"),
+        ({"max_tokens": "Unknown field: max_tokens"}, 400, "message"),
     ],
 )
 def test_what_a_server_refuses_is_left_out_in_one_line(server, capsys, messages, status, form):
-    server.state.manner = refusing(messages, status, **({"form": form} if form else {}))
+    server.state.manner = refusing(messages, status, form)
     server.state.latency = 0.02
     with ChatClient(server.url + "#m", parameters=ASKED) as client:
         assert all(isinstance(reply, Reply) for reply in client.complete(chats(30)))
@@ -151,7 +145,7 @@ def test_with_a_budget_a_length_that_has_no_other_name_is_not_left_out(server):
     server.state.manner = refusing({"max_tokens": "Unknown parameter: 'max_tokens'."})
     calls = {"parameters": {"max_tokens": 9}, "prices": Prices(PRICES)}
     with (
-        ChatClient(server.url + "#m", **calls, budget=1) as client,
+        ChatClient(server.url + "#m", **calls, budget=Budget(1, "USD")) as client,
         pytest.raises(QuadragError, match="leave --budget"),
     ):
         client.complete(chats(3))

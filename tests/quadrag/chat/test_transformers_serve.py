@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from tiny_models import make_chat_model
 
-from quadrag.chat.client import ChatClient, Reply
+from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
+from quadrag.chat.reply import Reply
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra: local)")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: local)")

@@ -10,7 +10,7 @@ from prepared_data import other_data
 
 from quadrag import catalogue
 from quadrag.data import builders, files
-from quadrag.data.prepare import RECORD, prepare
+from quadrag.data.builders import RECORD, prepare
 from quadrag.errors import QuadragError
 from quadrag.provenance import Provenance
 

@@ -5,9 +5,7 @@ exported folder holds.
 """
 
 import json
-import re
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import datasets
@@ -53,7 +51,6 @@ TABLE = (
     Row("file", 'evaluate.load("metrics/{name}/{name}.py")'),
 )
 
-ROOT = Path(__file__).parents[3]
 READ = {
     "rgb": ("noise_robustness_zh", "noise_40"),
     "crud_rag": ("qa_2doc", "test"),
@@ -157,20 +154,3 @@ def test_each_route(row, elsewhere, python, environment):
         assert found == json.loads(json.dumps(expected(row)))
     else:
         assert all(each.startswith(row.later) for each in found.values()), found
-
-
-def test_the_page_of_the_hub_shows_the_table():
-    text = (ROOT / "docs" / "hub.md").read_text(encoding="utf-8")
-    calls = re.findall(
-        r"^\| [^|]+ \| `((?:load_dataset|get_dataset|evaluate)[^`]+)` \| ([^|]+) \| ([^|]+) \|$", text, re.M
-    )
-    shown = {call: tuple(not said.startswith("no") for said in columns) for call, *columns in calls}
-    config, split = READ["rgb"]
-    wanted = {}
-    for row in TABLE:
-        name = "rgb_accuracy" if row.call.startswith("evaluate") else "rgb"
-        call = row.call.format(name=name, config=config, split=split, columns='["id", "query"]')
-        call = call.replace(' data_dir="datasets_scripts/rgb/sample",', "")  # where the script's own files are
-        wanted[call] = (True, row.later == "yes")
-    own = {call: columns for call, columns in shown.items() if "ORG/" not in call}
-    assert own and own.items() <= wanted.items()

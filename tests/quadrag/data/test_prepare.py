@@ -17,7 +17,7 @@ from small_servers import Quiet, serving
 
 from quadrag import catalogue
 from quadrag.data import builders
-from quadrag.data.prepare import prepare
+from quadrag.data.builders import prepare
 from quadrag.errors import QuadragError
 
 pytestmark = pytest.mark.plugins

@@ -56,7 +56,7 @@ def test_what_drifted_is_brought_back_and_what_a_person_wrote_is_kept():
         ("      holds:\n", "      nullable: [url]\n      holds:\n", "noise_robustness_en"),
         ('      configs: ["*"]\n', "      configs: [negative_rejection_en]\n", "negative_rejection_en"),
         ("    number: 300\n", "    number: many\n", "rows.0.number"),
-        ("    number: 300\n", "    rows: 300\n", "rows.0.rows"),
+        ("    number: 300\n", "    rows: 300\n", "rows.0"),
         ("  rows:\n", "  rows: [\n", "YAML"),
         ("noise_40]", "noise_50]", "noise_50"),
     ],

@@ -13,9 +13,9 @@ from exported import copy_sample, files_below
 
 from quadrag import catalogue
 from quadrag.data import builders
+from quadrag.data.builders import prepare
 from quadrag.data.card_facts import card_facts
 from quadrag.data.files import sample_dir
-from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
 from quadrag.hub.card import split_card
 from quadrag.hub.export import MANIFEST, export, write_split

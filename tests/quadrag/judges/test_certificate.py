@@ -16,7 +16,7 @@ LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
 )
 RUN = ("crag", "qa", "--retriever", "none", "--data-dir", "sample", "--ledger", "ledger")
-CHANCE = "Judge j agrees with people no better than chance, 73% (95% 57–84) on labels, kappa -0.05: do not use it"
+CHANCE = "no better than chance, 73% (95% 57–84) on labels, kappa -0.05"
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +54,10 @@ def flat(text):
 def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     marked = {name for name, value in re.findall(r"(?m)^(\w+) +(-?\d+\.\d!?)", certified.out) if value.endswith("!")}
     assert marked == {"truthfulness", "accuracy", "hallucination"}, "what rests on a worthless judge"
-    assert CHANCE in flat(certified.out)
     page = Path("runs/a/report.html").read_text(encoding="utf-8")
-    assert CHANCE in flat(page)
-    assert CHANCE in flat(cli("report", "runs/a").out), "it is kept with the run"
-    assert CHANCE in flat(str(quadrag.result("runs/a")))
+    # It is kept with the run.
+    for shown in (certified.out, page, cli("report", "runs/a").out, str(quadrag.result("runs/a"))):
+        assert CHANCE in flat(shown)
     both = flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
     assert both.index(CHANCE) < both.index(" verdict ─")
 

@@ -27,10 +27,10 @@ VERDICTS = "id,verdict,why\n1,right,a\n2,right,b\n3,right,c\n4,wrong,d\n5,wrong,
 def sheets(cli, tmp_path):
     """A function that writes the sheets, with changes, and runs the command on them."""
 
-    def run(*options, labels=LABELS, verdicts=VERDICTS):
+    def run(*typed, options="--judge verdicts.csv", labels=LABELS, verdicts=VERDICTS):
         (tmp_path / "labels.csv").write_text(labels, encoding="utf-8")
         (tmp_path / "verdicts.csv").write_text(verdicts, encoding="utf-8")
-        return cli("certify-judge", "labels.csv", *(options or ("--judge", "verdicts.csv")))
+        return cli("certify-judge", "labels.csv", *(typed or options.split()))
 
     return run
 
@@ -221,43 +221,31 @@ def test_hallucination_needs_passages_and_no_gold(sheets):
 
 
 @pytest.mark.parametrize(
-    ("labels", "verdicts", "said"),
+    ("given", "said"),
     [
-        (LABELS, VERDICTS + "77,right,\n", "verdicts.csv:8: item '77'"),
-        (LABELS + "3,Who?,He,x,wrong\n", VERDICTS, "labels.csv:8: item '3'"),
-        (LABELS.replace("Rome,wrong", "Rome,maybe"), VERDICTS, "labels.csv:3 has label 'maybe'"),
-        (LABELS.replace("Rome,wrong", "Rome,"), VERDICTS, "labels.csv:3"),
-        (LABELS.replace(",wrong", ",right"), VERDICTS, "wrong"),
-        (LABELS, VERDICTS.replace("2,right", "2,maybe"), "verdicts.csv:3: verdict 'maybe'"),
-        (LABELS, VERDICTS + "1,wrong,\n", "verdicts.csv:8: item '1'"),
-        (LABELS, "id,answer,verdict\n2,It is Rome,right\n", "'It is Rome'"),
-        (LABELS, "id,judged\n1,right\n", "verdict"),
-        ("", VERDICTS, "labels.csv"),
-        (LABELS, "id,verdict\n1,\n2,\n", "verdicts"),
+        ({"verdicts": VERDICTS + "77,right,\n"}, "verdicts.csv:8: item '77'"),
+        ({"labels": LABELS + "3,Who?,He,x,wrong\n"}, "labels.csv:8: item '3'"),
+        ({"labels": LABELS.replace("Rome,wrong", "Rome,maybe")}, "labels.csv:3 has label 'maybe'"),
+        ({"labels": LABELS.replace("Rome,wrong", "Rome,")}, "labels.csv:3"),
+        ({"labels": LABELS.replace(",wrong", ",right")}, "wrong"),
+        ({"verdicts": VERDICTS.replace("2,right", "2,maybe")}, "verdicts.csv:3: verdict 'maybe'"),
+        ({"verdicts": VERDICTS + "1,wrong,\n"}, "verdicts.csv:8: item '1'"),
+        ({"verdicts": "id,answer,verdict\n2,It is Rome,right\n"}, "'It is Rome'"),
+        ({"verdicts": "id,judged\n1,right\n"}, "verdict"),
+        ({"labels": ""}, "labels.csv"),
+        ({"verdicts": "id,verdict\n1,\n2,\n"}, "verdicts"),
+        ({"options": "--metric rgb_accuracy"}, "rgb_accuracy"),
+        ({"options": "--against x.csv"}, "--against"),
+        ({"options": "--judge x.csv"}, "x.csv"),
+        ({"options": "--judge extractive"}, "extractive"),
+        ({"options": "--judge recorded:nobody"}, "nobody"),
+        ({"options": "--metric truthfulness"}, "--judge"),
     ],
 )
-def test_a_wrong_sheet_is_one_line_that_names_the_place(sheets, labels, verdicts, said):
-    done = sheets(labels=labels, verdicts=verdicts)
+def test_a_wrong_sheet_or_option_is_one_line_that_names_it(sheets, given, said):
+    done = sheets(**given)
     assert done.code == 2 and not done.out
     assert said in done.err and done.err.count("\n") == 1, done.err
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["nothing.csv"], "nothing.csv"),
-        (["labels.csv", "--metric", "rgb_accuracy"], "rgb_accuracy"),
-        (["labels.csv", "--against", "x.csv"], "--against"),
-        (["labels.csv", "--judge", "x.csv"], "x.csv"),
-        (["labels.csv", "--judge", "extractive"], "extractive"),
-        (["labels.csv", "--judge", "recorded:nobody"], "nobody"),
-        (["labels.csv"], "--judge"),
-    ],
-)
-def test_what_cannot_be_asked_is_one_line(cli, tmp_path, options, said):
-    (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
-    done = cli("certify-judge", *options)
-    assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done.err
 
 
 def test_a_dead_or_silent_judge_makes_no_certificate(cli, tmp_path, monkeypatch):

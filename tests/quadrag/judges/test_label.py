@@ -1,4 +1,4 @@
-"""`quadrag label`: a draw of a run's items with known probabilities, and the score corrected by people's labels."""
+"""`quadrag label`: a draw of a run's items, and the score corrected by people's labels."""
 
 import codecs
 import csv
@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule
-from hypothesis import given
-from hypothesis import strategies as st
 
-from quadrag.judges.labelled import share_out, write_gold
+from quadrag.judges.labelled import write_gold
 from quadrag.records import read_jsonl
 
 pytestmark = pytest.mark.plugins
@@ -49,8 +47,6 @@ def test_a_sheet_goes_out_and_comes_back(judged):
     assert Path("sheet.csv").read_bytes().startswith(codecs.BOM_UTF8), "spreadsheets show Chinese by the mark alone"
     rows = rows_of("sheet.csv")
     assert len(rows) == 8 and all(row["question"] and row["gold"] and not row["label"] for row in rows)
-    # Each drawn item stands for so many: together for all 15.
-    assert sum(1 / float(row["probability"]) for row in rows) == pytest.approx(15, abs=1e-3)
     back = judged("label", "runs/a", "--people", fill("sheet.csv", lambda row: "right"))
     assert back.code == 0, back.err
     assert re.search(r"^corrected by labels +100\.0 +\d+\.\d to 100\.0 +15$", back.out, flags=re.MULTILINE)
@@ -66,32 +62,13 @@ def test_a_sheet_goes_out_and_comes_back(judged):
 
 
 def test_labels_of_a_random_draw(judged):
-    ids = [
-        row["id"] for row in map(eval, Path("runs/a/answers.jsonl").read_text().replace("null", "None").splitlines())
-    ]
-    Path("mine.csv").write_text(
-        "id,label\n" + "".join(f"{name},{'right' if n % 2 else ''}\n" for n, name in enumerate(ids))
-    )
+    ids = [row["id"] for _, row in read_jsonl(Path("runs/a/answers.jsonl"))]
+    lines = [f"{name},{'right' if n % 2 else ''}\n" for n, name in enumerate(ids)]
+    Path("mine.csv").write_text("id,label\n" + "".join(lines))
     done = judged("label", "runs/a", "--people", "mine.csv")
     assert done.code == 0, done.err
     assert re.search(r"^corrected by labels +100\.0 +64\.6 to 100\.0 +15$", done.out, flags=re.MULTILINE)
-    assert "8 rows have no label" in done.out and "taken for a random draw" in done.out
-
-
-@pytest.mark.slow
-def test_one_line_for_a_wrong_sheet(judged):
-    judged("label", "runs/a", "--n", 6, "--out", "empty.csv")
-    changes = {"label": "maybe", "id": "x", "question": "谁？", "answer": "Another."}
-    for column, text in changes.items():
-        rows = [row | {"label": "right"} for row in rows_of("empty.csv")]
-        rows[0][column] = text
-        with Path("sheet.csv").open("w", encoding="utf-8", newline="") as file:
-            sheet = csv.DictWriter(file, rows[0])
-            sheet.writeheader()
-            sheet.writerows(rows)
-        done = judged("label", "runs/a", "--people", "sheet.csv")
-        assert done.code == 2 and f"'{text}'" in done.err and done.err.count("\n") == 1, done.err
-    assert judged("label", "runs/a", "--people", "empty.csv").code == 2, "no label"
+    assert "taken for a random draw" in done.out
 
 
 def test_a_verdict_that_could_not_be_read_is_no_verdict_of_wrong(cli):
@@ -117,13 +94,6 @@ def test_a_run_without_a_judge_has_nothing_to_correct(cli):
     cli("run", "crag", "qa", "--retriever", "none", "--data-dir", "sample", "--out", "runs/a")
     done = cli("label", "runs/a", "--out", "sheet.csv")
     assert done.code == 2 and "runs/a has no judged score; expected a run with --judge" in done.err
-
-
-@given(st.dictionaries(st.text(max_size=3), st.integers(1, 500), min_size=1, max_size=5), st.integers(1, 600))
-def test_shares_are_whole_and_no_stratum_is_left_out(sizes, n):
-    given = share_out(sizes, n)
-    assert all(min(2, sizes[name]) <= given[name] <= sizes[name] for name in sizes)
-    assert sum(given.values()) == max(min(n, sum(sizes.values())), sum(min(2, size) for size in sizes.values()))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from quadrag.judges.labels import Item, find_graded, read_labels
 from quadrag.judges.training import make_lessons, split_by_case
 
 
-def write_labels(path: Path, n: int) -> Path:
+def write_labels(path, n):
     with path.open("w", encoding="utf-8", newline="") as file:
         sheet = csv.writer(file)
         sheet.writerow(["id", "question", "answer", "gold", "label", "group"])
@@ -23,7 +22,7 @@ def write_labels(path: Path, n: int) -> Path:
     return path
 
 
-def test_cases_stay_on_one_side_in_the_paper_s_shares() -> None:
+def test_cases_stay_on_one_side_in_the_paper_s_shares():
     items = [Item(str(at), "right", group=f"case {at // 5}") for at in range(500)]
     parts = split_by_case(items, seed=1)
     assert [len(part) for part in parts] == [250, 50, 200]
@@ -33,16 +32,15 @@ def test_cases_stay_on_one_side_in_the_paper_s_shares() -> None:
     assert split_by_case(items, seed=1) == parts != split_by_case(items, seed=2)
 
 
-def test_a_lesson_is_what_a_run_asks_with_the_verdict_people_gave(tmp_path: Path) -> None:
+def test_a_lesson_is_what_a_run_asks_with_the_verdict_people_gave(tmp_path):
     labels = read_labels(write_labels(tmp_path / "labels.csv", 6), find_graded("truthfulness"))
     lessons = make_lessons(labels, labels.items)
-    assert [lesson.id for lesson in lessons] == [f"i{at}" for at in range(6)]
-    assert all("Question" in lesson.chat[-1]["content"] for lesson in lessons)
-    said = {item.label: json.loads(lesson.verdict) for item, lesson in zip(labels.items, lessons, strict=True)}
+    assert all(f"Question {at}?" in lesson[-2]["content"] for at, lesson in enumerate(lessons))
+    said = {item.label: json.loads(lesson[-1]["content"]) for item, lesson in zip(labels.items, lessons, strict=True)}
     assert said == {"right": {"score": 1}, "wrong": {"score": 0}}
 
 
-def test_a_metric_whose_verdict_is_no_number_cannot_be_learned(tmp_path: Path) -> None:
+def test_a_metric_whose_verdict_is_no_number_cannot_be_learned(tmp_path):
     path = tmp_path / "labels.csv"
     graded = find_graded("rejection_rate")
     path.write_text(
@@ -56,7 +54,7 @@ def test_a_metric_whose_verdict_is_no_number_cannot_be_learned(tmp_path: Path) -
 
 @pytest.mark.serve
 @pytest.mark.timeout(900)  # on two cores that others use, six minutes
-def test_a_trained_judge_gives_verdicts_where_it_gave_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trained_judge_gives_verdicts_where_it_gave_none(tmp_path, capsys):
     pytest.importorskip("peft")
     from tiny_models import make_chat_model
 

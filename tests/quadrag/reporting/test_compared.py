@@ -2,16 +2,18 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from compared_runs import RGB_SPLITS, ask, fail, graded, lose, run, run_splits, together
 
 import quadrag
 from quadrag.errors import GateFailed, QuadragError
 from quadrag.reporting.comparison import check_gate, tabulate_comparison
-from quadrag.reporting.names import name_runs
+from quadrag.reporting.table import name_runs
 from quadrag.reporting.tables import merge_runs
 from quadrag.results.certificates import discredit
 from quadrag.results.compare import Difference, Reason, compare, list_gains
@@ -21,8 +23,14 @@ from quadrag.stats import Interval
 
 pytestmark = pytest.mark.plugins
 
-JUDGED = "ragquesteval.precision"
 HIGH = {"metric": "rgb_accuracy", "key": "accuracy"}
+CASES = yaml.safe_load(Path(__file__).with_name("compared.yaml").read_text(encoding="utf-8"))
+
+
+def spread(text: str) -> list[float | None]:
+    """The values of questions, as the cases write them."""
+    parts = (part.split("*") for part in text.split())
+    return [None if value == "-" else float(value) for value, count in parts for _ in range(int(count))]
 
 
 def differences(*runs: Run, **more: Any) -> dict[str, Difference]:
@@ -48,24 +56,10 @@ def test_the_paired_difference_worked_by_hand() -> None:
     assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "8", "not decided"]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "metric", "key", "wanted"),
-    [
-        ([0.0] * 20 + [1.0] * 2, [1.0] * 22, "rgb_accuracy", "accuracy", (90.9, "better")),
-        ([1.0] * 22, [0.0] * 20 + [1.0] * 2, "rgb_accuracy", "accuracy", (-90.9, "worse")),
-        ([1.0] * 22, [1.0] * 22, "rgb_accuracy", "accuracy", (0.0, "all equal")),
-        ([0.0] * 22, [1.0] * 22, "omnieval", "hal", (100.0, "worse")),  # less is better
-        ([4.0] * 22, [9.0] * 22, "crud_overlap", "length", (500.0, "")),  # neither end is
-        ([0.0] * 4, [1.0] * 4, "rgb_accuracy", "accuracy", (100.0, "too few questions")),
-        ([0.0] * 6, [1.0] * 4 + [0.0] * 2, "rgb_accuracy", "accuracy", (66.7, "not decided")),  # though 1.0 to 99.0
-        ([0.0] * 12 + [1.0] * 4 + [0.0] * 30, [1.0] * 12 + [0.0] * 34, "rgb_accuracy", "accuracy", (17.4, "better")),
-        ([0.5] * 10, [0.5] * 8, "crud_overlap", "rouge_l", Reason.OTHER_QUESTIONS),
-        ([None] * 9 + [0.5], [0.5] * 9 + [None], "crud_overlap", "rouge_l", Reason.NONE_SCORED),
-    ],
-)
-def test_each_verdict(first: Any, second: Any, metric: str, key: str, wanted: Any) -> None:
-    found = differences(*(run(values, metric=metric, key=key) for values in (first, second)))[f"test/{key}"]
-    assert (found.reason or (found.n and round(100 * (found.delta or 0), 1), found.verdict)) == wanted
+@pytest.mark.parametrize(("first", "second", "metric", "key", "wanted"), CASES["verdicts"])
+def test_each_verdict(first: str, second: str, metric: str, key: str, wanted: Any) -> None:
+    found = differences(*(run(spread(values), metric=metric, key=key) for values in (first, second)))[f"test/{key}"]
+    assert (found.reason or [round(100 * (found.delta or 0), 1), found.verdict]) == wanted
 
 
 def test_over_all_splits_a_question_counts_once() -> None:
@@ -134,30 +128,17 @@ def test_questions_won_are_counted_by_the_metrics_direction_and_the_profile() ->
     assert differences(first, second)["test/missing"].changes == (2, 1, 0)
 
 
-def test_a_profile_that_decides_otherwise_is_noted() -> None:
+def test_each_profile_compares_the_questions_that_it_counts() -> None:
     asked: Any = {"asked": ask(100, ["x"]), **HIGH, "corrected": 0.5}
     first, second = run([0.0] * 30 + [1.0] * 70, **asked), fail(run([1.0] * 72 + [None] * 28, **asked))
     both = [differences(first, second, profile=profile)["test/accuracy"] for profile in ("official", "corrected")]
     assert [(one.n, round(100 * (one.delta or 0), 1)) for one in both] == [(72, 41.7), (100, 2.0)]
-    said = notes(first, second)[NoteCode.PROFILE_DISAGREES].params
-    assert (said["profile"], said["said"].params["kind"]) == ("corrected", "undecided")
-    assert NoteCode.PROFILE_DISAGREES not in notes(first, run([1.0] * 100, **asked)), "both decide"
 
 
-@pytest.mark.parametrize(
-    ("lengths", "values", "key", "times"),
-    [
-        ((5, 24), (0.0, 1.0), "accuracy", "4.8"),
-        ((24, 5), (1.0, 0.0), "accuracy", "4.8"),
-        ((24, 5), (0.0, 1.0), "accuracy", None),  # the shorter ones are better
-        ((10, 15), (0.0, 1.0), "accuracy", None),
-        ((0, 20), (0.0, 1.0), "accuracy", None),  # empty answers are told of by themselves
-        ((5, 24), (0.0, 1.0), "rouge_l", None),
-    ],
-)
+@pytest.mark.parametrize(("lengths", "values", "key", "times"), CASES["lengths"])
 def test_much_longer_answers_are_noted_where_a_metric_rises_with_them(lengths, values, key, times):
     metric = "rgb_accuracy" if key == "accuracy" else "crud_overlap"
-    runs = [run([value] * 20, metric=metric, key=key) for value in values]
+    runs = [run([float(value)] * 20, metric=metric, key=key) for value in values]
     for one, length in zip(runs, lengths, strict=True):
         one.texts = {(("qa_1doc", "test", str(n)), 0): "x" * length for n in range(20)}
     runs[1].texts |= dict.fromkeys([*runs[1].texts][:12])  # what failed has no length
@@ -220,6 +201,8 @@ def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> No
     assert [line.label.strip() for line in grid.rows if line.cells[1].text] == ["z", "y"] * 3
     pairs = [one for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
     assert len(pairs) == 3 and all(one.p_holm == 2 * one.p for one in pairs)
+    few = tabulate_comparison([(values, run(spread(values), **HIGH)) for values in ("0*20", "1*20", "1*4 -*16")])
+    assert [note.params["name"] for note in few.notes if note.code is NoteCode.VERDICT] == ["1*20"]
     same = [run([0.5] * 10, text=text) for text in "xyx"]
     assert notes(*same)[NoteCode.SAME_ANSWERS].runs == ("C",)
 
@@ -239,52 +222,18 @@ def test_verdicts_go_by_one_p_adjusted_by_holms_rule() -> None:
     assert sure == ["all 5 splits/accuracy", "noise_60/accuracy"]
 
 
-@pytest.mark.parametrize(
-    ("names", "wanted"),
-    [
-        (("runs/a", "runs/b/"), ["a", "b"]),
-        (
-            ("answers/no_instruction/gemma.jsonl", "answers/run_1/gemma.jsonl"),
-            ["no_instruction/gemma.jsonl", "run_1/gemma.jsonl"],
-        ),
-        (("runs/rgb-noise_robustness_en-v1", "runs/rgb-noise_robustness_en-v2"), ["v1", "v2"]),
-        (("run-1", "run-2"), ["run-1", "run-2"]),
-        (("x/a/m", "x/b/m", "x/b/n"), ["a/m", "b/m", "b/n"]),
-        (("a", "runs/a"), ["a", "runs/a"]),
-    ],
-)
+@pytest.mark.parametrize(("names", "wanted"), CASES["names"])
 def test_runs_are_called_by_what_they_do_not_share(names, wanted):
     assert name_runs(names) == wanted
 
 
-INTERVAL = Interval(0.307, 0.693)
-LOW, TOP, MIXED = ([0.0] * 20 + [1.0] * 2, [1.0] * 22, [1.0] * 11 + [0.0] * 11)
-
-
-@pytest.mark.parametrize(
-    ("runs", "worse", "least", "code", "said"),
-    [
-        ((TOP, LOW), True, {}, 4, ("worse", "accuracy", "-90.9")),
-        ((LOW, TOP), True, {}, 0, ()),
-        ((TOP, TOP), True, {}, 0, ()),
-        (([1.0] * 6, [0.0] + [1.0] * 5), True, {}, 0, ()),  # it may be chance
-        ((TOP, TOP, LOW), True, {}, 4, ("C is worse",)),
-        ((TOP, None), True, {}, 3, ("INVALID",)),
-        ((TOP, None), True, {"accuracy": 0.9}, 3, ("INVALID",)),
-        ((MIXED,), False, {"accuracy": 0.8}, 4, ("0.500", "0.307 to 0.693", "below 0.8")),
-        ((MIXED,), False, {"accuracy": 0.6}, 0, ()),  # the interval holds it
-        ((MIXED,), False, {"accuracy": 0.6, "test/accuracy": 0.9}, 4, ("below 0.9",)),
-        ((TOP, MIXED), False, {"rgb_accuracy.accuracy": 0.8}, 4, ("B is 0.500",)),
-        ((MIXED, TOP), False, {"accuracy": 0.8}, 0, ()),  # of the last run
-        ((TOP,), False, {"accurcy": 0.8}, 2, ("accuracy",)),
-        ((TOP, [1.0] * 10), True, {}, 2, ("questions are not the same",)),
-    ],
-)
+@pytest.mark.parametrize(("runs", "worse", "least", "code", "said"), CASES["gate"])
 def test_the_gate(runs: Any, worse: bool, least: Any, code: int, said: Any) -> None:
-    made = [lose(run(TOP, **HIGH), "test", "accuracy") if one is None else run(one, **HIGH) for one in runs]
+    made = [run(spread(values or "1*22"), **HIGH) for values in runs]
+    made = [one if values else lose(one, "test", "accuracy") for one, values in zip(made, runs, strict=True)]
     for one in made:
-        known = [replace(score, interval=INTERVAL) if score.value == 0.5 else score for score in one.scores]
-        one.scores = known
+        interval = Interval(0.307, 0.693)
+        one.scores = [replace(score, interval=interval) if score.value == 0.5 else score for score in one.scores]
     compared = [compare(made[0], made[1:])] if worse else []
     try:
         check_gate(compared, [*"ABC"][: len(made)], [made[-1]], least, "official")

@@ -7,10 +7,9 @@ import pytest
 from rich.cells import cell_len
 from specs import record_of
 
-from quadrag.reporting.names import difference_cell, our_lines, printed_lines, value_cell
 from quadrag.reporting.notes import explain_profiles, note_units
-from quadrag.reporting.published import read_published, read_table
-from quadrag.reporting.table import Cell, Row, Table
+from quadrag.reporting.published import printed_lines, read_published, read_table
+from quadrag.reporting.table import Cell, Row, Table, difference_cell, our_lines, value_cell
 from quadrag.reporting.tables import slice_tables
 from quadrag.reporting.text import print_tables
 from quadrag.results.compare import Difference
@@ -91,8 +90,8 @@ def test_the_second_profile_stands_only_where_it_differs():
 def test_of_fewer_items_than_count_both_are_told_and_what_did_not_run_is_a_dash():
     less = {"n_scored": 6, "n_not_applicable": 1, "unscored": {"api_error": 1}}
     scores = [score("bleu", 0.5, **less), score("bertscore", None, not_run="no embedding")]
-    lines = our_lines("ours", scores, ["bleu", "bertscore", "length"], ["official"], rule=True)
-    assert shown(lines) == [("ours", ["50.0", "–", "–"]), ("  n", ["6/7", "–", "–"])] and lines[0].rule
+    lines = our_lines("ours", scores, ["bleu", "bertscore", "length"], ["official"])
+    assert shown(lines) == [("ours", ["50.0", "–", "–"]), ("  n", ["6/7", "–", "–"])]
 
 
 def test_printed_numbers_stand_by_name_with_a_mark_where_they_are_doubtful():

@@ -14,8 +14,7 @@ import quadrag
 from quadrag.cli import main
 from quadrag.loading import load_rows
 from quadrag.records import Passage, Question, read_jsonl, write_jsonl
-from quadrag.reporting.page.answers import collect_answers
-from quadrag.reporting.page.page import read_words
+from quadrag.reporting.page.page import collect_answers, read_words
 from quadrag.reporting.questions import RunReader, find_phrase, note_gold, place_gold
 from quadrag.results.record import read_run, sha256
 from quadrag.run.folder import read_runs

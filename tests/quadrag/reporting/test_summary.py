@@ -17,7 +17,7 @@ from quadrag.benchmark import load
 from quadrag.data.card_facts import card_facts
 from quadrag.metric_record import metric_record
 from quadrag.records import write_jsonl
-from quadrag.reporting.json_report import describe_results
+from quadrag.reporting.facts import describe_results
 from quadrag.reporting.tables import summary, tabulate_paper, tabulate_scores
 from quadrag.reporting.text import print_tables
 from quadrag.results.certificates import discredit

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quadrag.stats import wilson
-from quadrag.stats.agreement import ppi_mean, stratified_mean
+from quadrag.stats.agreement import ppi_mean
 
 LABELS = [1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1]
 VERDICTS = [1, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1]
@@ -48,14 +48,6 @@ def test_a_judge_that_says_one_thing_is_of_no_use():
     assert found.interval == pytest.approx(wilson(7, 12))
     # Labels that are all alike have no variance, and still an interval.
     assert ppi_mean([0] * 12, VERDICTS, OTHERS).interval == pytest.approx(wilson(0, 12))
-
-
-def test_strata_weigh_as_much_as_they_hold():
-    # Half of 10 items are labelled in one stratum, 2 of 90 in the other: their means count 10 to 90.
-    found = stratified_mean([1, 1, 1, 0, 0, 1, 0], ["few"] * 5 + ["many"] * 2, {"few": 10, "many": 90})
-    assert found.value == pytest.approx(0.1 * 0.6 + 0.9 * 0.5)
-    alike = stratified_mean([1, 1, 0, 0], list("aabb"), {"a": 50, "b": 50})
-    assert alike.interval.high - alike.interval.low > 0.3, "two labels of a kind are no certainty"
 
 
 # Shares of right and of wrong answers that rules decide; the judge's sensitivity and specificity.

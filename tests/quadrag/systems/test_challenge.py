@@ -28,21 +28,13 @@ class UserModel:
         answers = [upper(query) for query in batch["query"]]
         if word == "think":
             answers[0] = "<think>it is Rome</think> Oslo"
-        return {"fewer": answers[1:], "none": [None] * len(answers), "text": "one text"}.get(word, answers)
+        return [None] * len(answers) if word == "none" else answers
 """
 
 
 def records(*queries: str) -> list[dict[str, Any]]:
-    when = "03/19/2024, 23:49:30 PT"
-    return [
-        {
-            "interaction_id": f"id-{query}",
-            "query": query,
-            "query_time": when,
-            "search_results": [{"page_result": "<p>"}],
-        }
-        for query in queries
-    ]
+    same = {"query_time": "03/19/2024, 23:49:30 PT", "search_results": [{"page_result": "<p>"}]}
+    return [{"interaction_id": f"id-{query}", "query": query, **same} for query in queries]
 
 
 @pytest.fixture
@@ -80,17 +72,6 @@ def test_a_batch_that_fails_is_the_failure_of_its_queries(echo: Path, word: str)
     first, second, third, fourth = ask(echo, word, "a", "b", "c")
     assert first == second and first in ("raised", "unparsable")
     assert (third, fourth) == ("B", "C")
-
-
-@pytest.mark.parametrize("word", ["fewer", "text"])
-def test_a_list_of_other_length_ends_the_run(echo: Path, word: str) -> None:
-    with pytest.raises(QuadragError, match="expected a list of 2"):
-        ask(echo, word, "a", "b", "c")
-
-
-def test_a_model_that_fails_from_the_start_ends_the_run(echo: Path) -> None:
-    with pytest.raises(QuadragError):
-        ask(echo, *(f"raise {n}" for n in range(8)))
 
 
 def test_reasoning_is_parted_off(echo: Path) -> None:

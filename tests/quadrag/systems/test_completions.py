@@ -3,18 +3,12 @@
 import pytest
 from chat_server import Rule
 
-from quadrag.chat.client import ChatClient, Failure
-from quadrag.chat.ledger import Ledger
+from quadrag.chat.client import ChatClient
+from quadrag.chat.reply import Failure
 from quadrag.systems.models import CompletionsTransport
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
 PROMPT = "Human: Be brief.\n\nWho?\n\nAssistant:"
-
-
-@pytest.fixture
-def ledger(tmp_path):
-    with Ledger(tmp_path / "ledger.sqlite") as opened:
-        yield opened
 
 
 def asking(url, template="belle", **more):

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tiny_models import CHAT_TEMPLATE, make_chat_model
 
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import Failure
@@ -18,46 +19,18 @@ pytest.importorskip("accelerate", reason="accelerate is not installed (extra: lo
 
 from quadrag.systems.local import LocalModel  # noqa: E402  # after the skips
 
-TEMPLATE = (
-    "{% for message in messages %}<s>{{ message['role'] }}\n{{ message['content'] }}</s>{% endfor %}"
-    "{% if add_generation_prompt %}<s>assistant\n{% endif %}"
-)
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who? 谁？"}]
 OTHER = [{"role": "user", "content": "When?"}]
 # What a model without a template is given: the system message, a blank line, the user's.
 BARE = "Be brief.\n\nWho? 谁？"
 
 
-def make_model(folder, template=TEMPLATE, ends=None):
-    """Write a random Llama with a byte-level tokenizer, so that a token is a byte; it ends at `ends`, else never."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {token: number for number, token in enumerate(["<s>", "</s>", *letters])}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
-    fast.chat_template = template
-    fast.save_pretrained(folder)
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=8192,
-        bos_token_id=0,
-        eos_token_id=1,
-    )
-    model = transformers.LlamaForCausalLM(config)
-    if ends is None:
-        model.generation_config.suppress_tokens = [0, 1]
-    else:
-        model.generation_config.eos_token_id = ends
-    model.save_pretrained(folder)
+def make_model(folder, template=CHAT_TEMPLATE):
+    """Write a random Llama, a token of which is a byte and which never ends by itself."""
+    make_chat_model(folder, 8192, template)
+    generation = transformers.GenerationConfig.from_pretrained(folder)
+    generation.suppress_tokens = [0, 1]
+    generation.save_pretrained(folder)
     return folder
 
 

@@ -3,12 +3,15 @@
 import json
 from pathlib import Path
 
+import yaml
+
 from quadrag.baselines.crag import benchmark as crag
 from quadrag.data.builders import open_builder
 from quadrag.records import read_jsonl
 
 YES, NO = '{"score": 1, "explanation": "same"}', '{"score": 0, "explanation": "other"}'
 SAMPLE = ("--data-dir", "sample", "--split", "public")
+EXAMPLES = yaml.safe_load((Path(__file__).parents[2] / "baselines/crag/examples.yaml").read_text(encoding="utf-8"))
 
 
 def questions(config="task_1_2"):

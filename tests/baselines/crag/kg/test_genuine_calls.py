@@ -40,8 +40,8 @@ def graph(calls: list[dict[str, Any]], write_upstream: Any, tmp_path_factory: An
     files = {**encyclopedia(known), **movies(known), **finance(known), **music(known), **sports(known)}
     for name, value in files.items():
         write_upstream(root / "cragkg" / name, value)
-    built = build(root / "cragkg", root / "kg.sqlite")
-    assert built.lacking == []
+    _, lacking = build(root / "cragkg", root / "kg.sqlite")
+    assert lacking == []
     with Graph(root / "kg.sqlite") as opened:
         yield opened
 

@@ -17,7 +17,7 @@ import pytest
 import requests
 from sample_graph import CALLS, EACH
 
-from quadrag.baselines.crag.kg.clock import at
+from quadrag.baselines.crag.kg.clock import GraphAt
 from quadrag.baselines.crag.kg.graph import Graph
 from quadrag.baselines.crag.kg.server import FUNCTIONS, call
 from quadrag.cli import main
@@ -106,7 +106,7 @@ def test_nan_is_null(graph_of: Callable[..., Graph]) -> None:
 
 def test_a_server_can_stand_at_a_time(sample: Graph) -> None:
     time = "02/16/2024, 12:00:00 PT"
-    hidden = at(sample, time)
+    hidden = GraphAt(sample, time)
     with running(sample.path, "--query-time", time) as address:
         for name in ("finance_get_price_history", "finance_get_eps", "music_get_billboard_rank_date"):
             arguments = CALLS[name][0]

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from quadrag.reporting.page.answers import Answers
-from quadrag.reporting.page.page import render_page
+from quadrag.reporting.page.page import Answers, render_page
 
 
 @pytest.fixture

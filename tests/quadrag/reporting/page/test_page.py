@@ -16,8 +16,7 @@ from chat_server import ChatServer, asked_of
 from compared_runs import lose
 from exported import copy_as_authors
 
-from quadrag.reporting.page.answers import collect_answers
-from quadrag.reporting.page.page import read_words, render_page, write_page
+from quadrag.reporting.page.page import collect_answers, read_words, render_page, write_page
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.results.note import Note, NoteCode
 from quadrag.run.folder import read_runs
@@ -106,7 +105,7 @@ def test_the_page_of_a_campaign(campaign):
     text = "".join(parser.text)
     assert "96.33" in text and "Chinese" in text and "bundled sample" in text
     date = json.loads((campaign / "noise_robustness_en" / "run.json").read_text())["started"][:10]
-    assert re.findall("<title>(.*)</title>", page) == [f"quadrag: rgb, 8 configs, extractive, {date}"]
+    assert re.findall("<title>(.*)</title>", page) == [f"quadrag: rgb, extractive, {date}"]
     assert '<p class="alarm">The data are the bundled sample' in page.split("<nav")[0]
     links = re.findall('<a href="#(t.*?)">(.*?)</a>', page)
     assert len(links) == 4 and all(f'<h2 id="{place}">{title}</h2>' in page for place, title in links)

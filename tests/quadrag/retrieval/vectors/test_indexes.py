@@ -43,10 +43,7 @@ def test_the_numbers_of_an_index_by_the_number_of_passages(text, rows, settings)
 
 
 def test_without_the_extra(monkeypatch):
-    for missing, text in (
-        ("faiss", "faiss"),
-        ("pymilvus", "milvus:http://127.0.0.1:1"),
-    ):
+    for missing, text in (("faiss", "faiss"), ("pymilvus", "milvus:http://127.0.0.1:1")):
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, missing, None)
             with pytest.raises(QuadragError, match=r"pip install '\.\[(faiss|milvus)\]'"):

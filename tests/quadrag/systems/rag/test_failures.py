@@ -10,19 +10,9 @@ pytestmark = pytest.mark.plugins
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "rule",
-    [
-        Rule("status", times=2, status=503),
-        Rule("status", times=2, status=429, headers={"Retry-After": "0.1"}),
-        Rule("drop", times=1),
-        Rule("body", times=2, body="<html>it works</html>"),
-        Rule("body", times=2, body={"error": {"message": "overloaded"}}),
-    ],
-    ids=lambda rule: f"{rule.action} {rule.status}",
-)
-def test_what_may_pass_is_tried_again(server, ledger, rule):
-    server.rules.append(rule)
+@pytest.mark.parametrize("body", ["<html>it works</html>", {"error": {"message": "overloaded"}}])
+def test_what_may_pass_is_tried_again(server, ledger, body):
+    server.rules.append(Rule("body", times=2, body=body))
     replies, spent = ask(server.url, asked(4), ledger, concurrency=2)
     assert all(reply.text for reply in replies) and spent["retries"] >= 1
 

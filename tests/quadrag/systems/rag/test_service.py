@@ -4,7 +4,7 @@ import pytest
 from rag_asking import DOCUMENTS, ask, asked, question
 from rag_server import RagServer
 
-from quadrag.chat.policy import Prices
+from quadrag.chat.policy import Budget, Prices
 from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question
 from quadrag.systems.service import RagService
@@ -37,7 +37,7 @@ def test_the_address_says_the_contract(server, ledger, end, posted):
         ("local:m", {}),
         ("http://", {}),
         ("http://me:secretsecret@h:/rag", {}),
-        ("http://ann:secretsecret@h/rag", {"budget": 1.0, "prices": Prices({})}),
+        ("http://ann:secretsecret@h/rag", {"budget": Budget(1, "USD"), "prices": Prices({})}),
         ("http://h/rag", {"concurrency": 0}),
     ],
 )
@@ -129,13 +129,3 @@ def test_names_go_before_models_and_models_before_addresses(server, ledger):
     for replay in (False, True):
         with pytest.raises(QuadragError, match="#MODEL"):
             RagService(server.chat, ledger=ledger, replay=replay)
-
-
-def test_a_replay_asks_nothing_and_says_what_it_lacks(server, ledger):
-    ask(server.url, asked(2), ledger)
-    server_url, requests = server.url, server.requests
-    replies, _ = ask(server_url, asked(3), ledger, replay=True)
-    assert [type(reply).__name__ for reply in replies] == ["Reply", "Reply", "Failure"]
-    assert not replies[2].asked and server.requests == requests
-    with pytest.raises(QuadragError, match="'rag:other'"):
-        ask(server_url, asked(1), ledger, replay=True, name="other")
