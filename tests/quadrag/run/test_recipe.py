@@ -63,6 +63,6 @@ def test_what_a_recipe_says_is_refused_in_one_line(run, given):
 def test_the_settings_of_recipes_are_one_object_for_scripts(cli):
     found = json.loads(cli("list", "--recipe", "rgb-table7", "--json").out)
     assert list(found) == ["rgb-table7-chatgpt-en", ROW, "rgb-table7-qwen-7b-chat-zh"]
-    assert found[ROW]["paper"] == "arXiv:2309.01431" and found[ROW]["published"]["model"] == "chatgpt"
+    assert found[ROW]["paper"] == "arXiv:2309.01431" and found[ROW]["published"]["llm"] == "chatgpt"
     settings = {one["name"]: one for one in found[ROW]["settings"]}
     assert settings["interface"] == {"name": "interface", "paper": "chat [C]", "ours": "chat", "why": ""}
