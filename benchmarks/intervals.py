@@ -16,9 +16,7 @@ import numpy as np
 from measuring import options_of
 from numpy.typing import NDArray
 
-from quadrag.stats import mcnemar, share_difference, wilson
-from quadrag.stats.means import SHARE, Group, mean_groups
-from quadrag.stats.paired import detectable, sign_flips
+from quadrag.stats import SHARE, Group, detectable, mcnemar, mean_groups, share_difference, sign_flips, wilson
 
 SIZES = (50, 300, 3000)
 RATES = (0.02, 0.2, 0.5)

@@ -15,6 +15,7 @@ from quadrag.errors import unknown_name
 from quadrag.parts import Record
 
 FILE = "metric.yaml"
+WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
 
 
 class KeyRecord(Record):
@@ -82,7 +83,7 @@ def find_verdict(metric: str, key: str) -> str:
     whether an answer has the value.
     """
     record = metric_record(metric)
-    own = key.removesuffix("_weighted") if record.key(key).needs == "judge" else f"{record.key(key).among}_judged"
+    own = key.removesuffix(WEIGHTED) if record.key(key).needs == "judge" else f"{record.key(key).among}_judged"
     return f"{metric}.{own}" if own in record.keys else ""
 
 

@@ -28,11 +28,7 @@ _PARTS = (*_IDS, *_TEXTS, *_TITLES, *_SCORES, *_INNER)
 
 
 def find_passages(result: Mapping[str, Any]) -> tuple[Passage, ...]:
-    """Read the passages that stand in a result; none where there are none.
-
-    Raises:
-        Unreadable: what stands under ``passages`` is not understood. Under another name it may be of any kind.
-    """
+    """Read the passages that stand in a result; `Unreadable` of what stands under ``passages`` and is none."""
     for name in PLACES:
         value = result.get(name)
         if name == PLACES[0] and value is not None:
@@ -45,14 +41,10 @@ def find_passages(result: Mapping[str, Any]) -> tuple[Passage, ...]:
 
 
 def read_passages(value: Any) -> tuple[Passage, ...]:
-    """Read passages.
+    """Read passages: a list, an array, a column or a table of them.
 
-    Args:
-        value: a list of them, an array, a column or a table. A passage is an id; an object with an id, a text, a title
-            or a score under usual names; or either in a pair with its score.
-
-    Raises:
-        Unreadable: it is something else, or a passage is.
+    A passage is an id; an object with an id, a text, a title or a score under usual names; or either in a pair with its
+    score. `Unreadable` of anything else.
     """
     rows = list_rows(value)
     if rows is None:
@@ -79,12 +71,10 @@ def read_parts(whole: Any, names: Iterable[str]) -> dict[str, Any]:
 
 
 def name_keys(whole: Mapping[Any, Any]) -> str:
-    """List the keys of an object that is not understood, in a line."""
     return one_line(", ".join(map(str, whole)), 100)
 
 
 def _read_passage(place: int, value: Any) -> Passage:
-    """Read a passage, alone or in a pair with its score; one without an id is called by its rank."""
     passage, score = value, None
     if isinstance(value, (tuple, list)) and len(value) == 2 and not hasattr(value, "_asdict"):
         score = _read_score(plain(value[1]))

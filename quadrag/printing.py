@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from quadrag.errors import clean, one_line
 
+_LOG_EVERY = 10.0  # seconds
 GLANCE = 160  # characters of a long text that a person is shown first
 _ALIKE = str.maketrans("─–−×…", "---x.")  # where an encoding lacks signs, lines stay lines, and ranges ranges
 _WIDE = "\u2e80-\uffef"  # Chinese and its marks: two columns wide, with no blanks to break at
@@ -58,9 +59,6 @@ def wrap(text: str, width: int) -> list[str]:
         else:
             lines.append(piece.lstrip())
     return lines
-
-
-_LOG_EVERY = 10.0  # seconds
 
 
 class Progress:

@@ -39,8 +39,6 @@ Other = list[Any]
 
 
 class Share(NamedTuple):
-    """How many of how many questions."""
-
     done: int
     total: int
 
@@ -50,8 +48,6 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where rows come from."""
-
     provenance: Provenance
     place: str = ""  # the folder; "" where `parts` say it
     parts: Sequence[str] = ()  # what is to be told of its files
@@ -63,7 +59,6 @@ class Source:
 
     @property
     def text(self) -> str:
-        """All of it in words."""
         if not self.place:
             return " and ".join(self.parts)
         names = list(dict.fromkeys(str(name) for name, _ in self.other.values()))
@@ -78,6 +73,5 @@ def join(found: Iterable[Provenance]) -> Provenance:
 
 
 def shorten(names: Sequence[str]) -> str:
-    """Name a few, and say how many more there are."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more

@@ -331,6 +331,15 @@ def jitter() -> Callable[[Any, int], None]:
 
 
 @pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of `datasets` that is the test's own."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Any]:
     """A ledger in an empty folder."""
     from quadrag.chat.ledger import Ledger

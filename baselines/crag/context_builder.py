@@ -62,13 +62,14 @@ class ContextBuilder:
             self.inputs["search"] = {"embedding": self._encoder.describe(), **reader}
         if task.retriever.endswith("-kg"):
             searched |= {"kg_window": self._kg, "later": self._options["later"]}
-            self._open_graph()
+            self._graph = self._open_graph()
+            self.inputs["graph"] = self._graph.identity
         searched["windows"] = "tokens" if self._options["window_tokenizer"] else "characters"
 
     def _identify_pages(self) -> str:
         return fingerprint(_open(self._task, self._task.split))[:16]
 
-    def _open_graph(self) -> None:
+    def _open_graph(self) -> Any:
         from .kg.graph import Graph
 
         path = self._options["kg"]
@@ -77,8 +78,7 @@ class ContextBuilder:
                 f"--retriever {self._task.retriever} needs the knowledge graph: quadrag kg build SRC kg.sqlite, then "
                 "--option kg=kg.sqlite"
             )
-        self._graph = Graph(_sample_graph() if path is None else path)
-        self.inputs["graph"] = self._graph.identity
+        return Graph(_sample_graph() if path is None else path)
 
     def close(self) -> None:
         if self._graph is not None:

@@ -7,7 +7,7 @@ names of months are read; what hangs on another day, such as "yesterday", is lef
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
@@ -205,10 +205,9 @@ def _write_date(parts: dict[str, str | None]) -> str:
 
 
 class SampleEntities:
-    """A `Completer` without a network, for the demo: it names the entities of the bundled sample's questions alone."""
+    """Answers as a `Completer`, without a network, for the demo: it knows the bundled sample's questions alone."""
 
     model = "scripted"
-    on_progress: Callable[[int, int], None] | None = None
 
     def __init__(self) -> None:
         self._entities: dict[str, Any] = yaml.safe_load((_HERE / "sample_entities.yaml").read_text(encoding="utf-8"))
@@ -221,6 +220,3 @@ class SampleEntities:
         questions = (_QUESTION.findall(chat[-1]["content"])[-1:] for chat in batch)
         replies = (self._entities.get(question[0], {}) if question else {} for question in questions)
         return [Reply(json.dumps(reply), "stop", None, None, 0.0) for reply in replies]
-
-    def close(self) -> None:
-        pass

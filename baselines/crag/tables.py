@@ -14,8 +14,7 @@ from quadrag.provenance import Provenance
 from quadrag.reporting.notes import INTERVALS, note_ours, note_paper, note_validity
 from quadrag.reporting.published import find_row, lay_under, printed_lines, read_printed, read_table_beside
 from quadrag.reporting.table import NOTHING, Cell, PaperTables, Row, Table, name_model, our_lines
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Run
+from quadrag.results import Note, NoteCode, Run
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
@@ -96,7 +95,7 @@ def tabulate_systems(result: Run, profiles: Sequence[str]) -> list[Table]:
 
 def _read_systems(result: Run) -> list[dict[str, Any]]:
     """Read the numbers of the table, each with what it was made under; none beside data of one's own."""
-    if result.record.whose is Provenance.OWN:
+    if result.record.provenance is Provenance.OWN:
         return []
     return [row for row in read_printed(NAME) if row["table"] == "6"]
 

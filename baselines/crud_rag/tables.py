@@ -11,8 +11,7 @@ from quadrag.metric_record import show_key
 from quadrag.reporting.notes import note_ours, note_paper
 from quadrag.reporting.published import Published, find_beside, find_row, lay_under, printed_lines, read_table_beside
 from quadrag.reporting.table import NOTHING, Cell, PaperTables, Row, Table, name_apart, name_model, our_lines
-from quadrag.results.record import RunRecord
-from quadrag.results.run import Run, Score
+from quadrag.results import Run, RunRecord, Score
 
 NAME = "crud_rag"
 PRINTED = {  # title, and the setting that the table varies; ``retriever`` and ``llm`` are settings too

@@ -208,8 +208,7 @@ def _validate(row: Row) -> list[Row]:
         check_question(one["question"], one["answer"], one["relevant_passage"], source, row["language"])
         if row["task"] == "extractive_qa" and not any(stands_in(answer, source) for answer in one["answer"]):
             raise Rejected("answer is not in the source")
-        passages = [find_verbatim(passage, source) for passage in one["relevant_passage"]]
-        made.append({**one, "relevant_passage": passages})
+        made.append({**one, "relevant_passage": [find_verbatim(text, source) for text in one["relevant_passage"]]})
     if row["task"] == "conversational_qa" and len(made) < 2:
         raise Rejected("a conversation of one round")
     return [{**row, "made": made}]

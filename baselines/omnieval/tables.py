@@ -12,8 +12,7 @@ import yaml
 from quadrag.reporting.notes import INTERVALS, note_lower, note_ours, note_paper
 from quadrag.reporting.published import Published, find_row, lay_under, printed_lines, read_table, read_table_beside
 from quadrag.reporting.table import Cell, PaperTables, Row, Table, count_line, name_model, value_cell
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import ALL, Run, Score
+from quadrag.results import ALL, Note, NoteCode, Run, Score
 
 IN_MATRIX = ("acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr")  # the main one first
 _LABELS = yaml.safe_load(Path(__file__).with_name("labels.yaml").read_text(encoding="utf-8"))

@@ -9,8 +9,7 @@ from quadrag.errors import QuadragError
 from quadrag.reporting.notes import note_ours, note_paper
 from quadrag.reporting.published import Published, find_row, lay_under, printed_lines, read_table, read_table_beside
 from quadrag.reporting.table import Chart, PaperTables, Row, Table, name_model
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Run, Score, Status, find_by_phrase
+from quadrag.results import Note, NoteCode, Run, Score, Status, find_by_phrase
 from quadrag.spec import NONE
 
 NAME = "rgb"

@@ -120,15 +120,12 @@ class CragConfig(Config):
     """
 
     OPTIONS = {"release": "v5", "private_file": None}
+    splits = [*_SPLITS, "private"]
 
     def check_options(self):
         self.expect(self.release in _PAGES_5, "release", "'v5' or 'v4'")
         for path in self.named.values():
             self.expect(path.is_file(), _PRIVATE, "a file of JSON Lines or a tar")
-
-    @property
-    def splits(self):
-        return [*_SPLITS, "private"]
 
     @property
     def named(self):

@@ -123,27 +123,37 @@ def _runs_on(edge: str, near: str, beyond: str) -> bool:
 
 
 class SentenceReader:
-    """Reads a judge's sentence, whatever marks it up: whether it says of something that it is so, or is not."""
+    """Reads a judge's sentence: whether it says of something that it is so, or is not.
 
-    def __init__(self, mention: str, affirmed: str, negated: str, opens: bool) -> None:
-        """Take patterns of the word that decides, and of the ways to affirm and to negate it.
+    "official" looks for one of the protocol's marks. "corrected" takes the last clause with the word that decides,
+    negated or not, in any case and markup, and the last line that opens with yes or no.
+    """
 
-        `opens`: whether a line's `yes` or `no` says it too, without the word.
+    def __init__(
+        self, marks: Sequence[str], mention: str, affirmed: str, negated: str, *, opens: bool, counts: bool
+    ) -> None:
+        """Take the marks, and patterns of the word that decides, and of the ways to affirm and to negate it.
+
+        `opens`: whether a line's `yes` or `no` says it too, without the word; `counts`: what is 1.0, that it is so, or
+        that it is not.
         """
+        self.marks, self.opens, self.counts = marks, opens, counts
         self.mention, self.affirmed, self.negated = (
             re.compile(pattern, re.IGNORECASE) for pattern in (mention, affirmed, negated)
         )
-        self.opens = opens
 
-    def read(self, verdict: str) -> bool | None:
-        """Return what the last clause with the word says; None where it, or a line's yes or no, is not clear."""
+    def read(self, verdict: str, profile: str) -> float | None:
+        """Return 1.0 or 0.0; None, with "corrected", where there is no such clause or line, and where two disagree."""
+        if profile == "official":
+            return float(any(mark in verdict for mark in self.marks))
         lines = [fold(_MARKUP.sub("", fold(line))) for line in verdict.splitlines()]
         openings = [opening[1].lower() == "yes" for opening in map(_OPENING.match, lines) if opening]
         clauses = [clause for line in lines for clause in _CLAUSE.split(line) if self.mention.search(clause)]
         votes = {self._vote(clause) for clause in clauses[-1:]}
         if openings and (clauses or self.opens):
             votes.add(openings[-1])
-        return votes.pop() if len(votes) == 1 else None
+        says = votes.pop() if len(votes) == 1 else None
+        return None if says is None else float(says == self.counts)
 
     def _vote(self, clause: str) -> bool | None:
         """What a clause says of its last mention; None where it has a negation that is not understood."""
@@ -175,6 +185,7 @@ class JudgedScorer(LanguageScorer):
     JUDGES = (0, 1)
     COLUMNS: ClassVar[Mapping[str, Column]] = {"questions": ("question", strings)}
     PROMPTS: ClassVar[Mapping[str, str]]  # by language
+    READER: ClassVar[SentenceReader]
 
     def __init__(self, *, language: str = "en", prompt: str | None = None, **common: Any) -> None:
         super().__init__(language=language, **common)
@@ -182,16 +193,11 @@ class JudgedScorer(LanguageScorer):
         self.prompt = instructions(given, {"prompt": self.PROMPTS[language]}, {"prompt": ["{answer}"]})["prompt"]
         self.keys = [key for key in self.KEYS if self.judges or not key.endswith("_judged")]
 
-    @staticmethod
-    def read(verdict: str, profile: str) -> float | None:
-        """Return the value of a reply; None where it cannot be read."""
-        raise NotImplementedError
-
     def ask(self, item: Item, profile: str) -> Generator[list[Request], list[Any], float | str]:
         if item["prediction"] is None:
             return str(item["state"])
         shown = {"question": item["question"], "answer": item["prediction"]}
         (reply,) = yield [{"messages": ask_user(fill(self.prompt, shown))}]
         text, why = self.hear(reply, profile)
-        value = None if text is None else self.read(text, profile)
+        value = None if text is None else self.READER.read(text, profile)
         return why or ("unparsable" if value is None else value)

@@ -199,7 +199,8 @@ class Scorer:
     @classmethod
     def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
         """Bring predictions and references to the declared shapes."""
-        answers, golds = column(predictions, "predictions"), column(references, "references")
+        answers = column(predictions, "predictions", entries=" of answers")
+        golds = column(references, "references")
         if len(golds) != len(answers):
             raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
         return {

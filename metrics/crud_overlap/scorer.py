@@ -102,25 +102,22 @@ class CrudOverlap(Scorer):
 
     def cells(self, item: Item, profile: str) -> Cells:
         texts = item["prediction"], item["reference"]
-        if profile == "corrected":
-            answer, gold = (text and fold(text) for text in texts)
-            nothing: float | str = 0.0
-        else:
-            answer, gold = texts
-            nothing = "empty" if gold else "no gold answer"
-        if not gold and profile == "corrected":
+        corrected = profile == "corrected"
+        answer, gold = (text and fold(text) if corrected else text for text in texts)
+        if corrected and not gold:
             return dict.fromkeys(self.keys, NOT_APPLICABLE)
         if answer is None:
             return dict.fromkeys(self.keys, item["state"])
         if not (answer and gold):
-            return dict.fromkeys(self.keys, nothing)
+            reason = "empty" if gold else "no gold answer"
+            return dict.fromkeys(self.keys, 0.0 if corrected else reason)
         candidate, reference = _tokens(answer), _tokens(gold)
         values = {
             **bleu(candidate, reference),
             "rouge_l": rouge_l(candidate, reference),
             "length": float(len(texts[0])),
         }
-        if profile == "corrected":
+        if corrected:
             values["bleu"] = values["bleu_bp"]
         return values | ({"bertscore": self._cosines[texts]} if self.embed else {})
 

@@ -49,7 +49,8 @@ No, the model has not identified the factual errors.
 """,
 }
 
-_READER = SentenceReader(
+READER = SentenceReader(
+    marks=("has identified", "Yes"),
     mention=r"\bidentif(?:y|ied)\b",
     affirmed=r"\bhas (?:\w+ly )?identified\b|\b(?:did|does|was able to) (?:\w+ly )?identify\b",
     negated=(
@@ -57,17 +58,5 @@ _READER = SentenceReader(
         r"|\b(?:fail(?:s|ed)?|unable|not able) to identify\b|\bhas (?:\w+ly )?identified (?:no|none|nothing)\b"
     ),
     opens=True,
+    counts=True,
 )
-
-
-def read(verdict: str, profile: str) -> float | None:
-    """A reply's value: 1.0 detected, 0.0 not, None unreadable.
-
-    "official": whether it holds `has identified` or `Yes`. "corrected": the last line that opens with yes or no and the
-    last clause about identifying, negated or not, in any case and markup; None where there is neither, where the two
-    disagree, and with a negation that is not understood.
-    """
-    if profile == "official":
-        return float("has identified" in verdict or "Yes" in verdict)
-    detected = _READER.read(verdict)
-    return None if detected is None else float(detected)

@@ -2,7 +2,7 @@
 """RGB's error detection and correction: by phrase and, with a judge, by its verdict."""
 
 from .phrases import FACTUAL_ERROR, JudgedScorer, correct, label, says
-from .prompts import PROMPTS, read
+from .prompts import PROMPTS, READER
 from .scoring import NOT_APPLICABLE, Item, Rounds, row
 
 
@@ -10,7 +10,7 @@ class ErrorDetection(JudgedScorer):
     NAME = "error_detection"
     KEYS = ("error_detection", "error_detection_judged", "error_correction")
     PROMPTS = PROMPTS
-    read = staticmethod(read)
+    READER = READER
 
     def mark(self, item: Item, profile: str) -> Rounds:
         answer, gold = item["prediction"], item["reference"]

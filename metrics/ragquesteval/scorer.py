@@ -59,40 +59,32 @@ def declines(answer: str) -> bool:
     )
 
 
-def official(expected: Sequence[str], answers: Sequence[str]) -> Values:
-    """Precision and recall as the authors' code has them: the mean F1 of what is answered, and the share of it.
+def says_nothing(answer: str, profile: str) -> bool:
+    return answer == UNANSWERABLE if profile == "official" else declines(answer)
 
-    Answers are matched by position, surplus ones ignored; the reference's that are exactly `无法推断` are left out.
-    Both values are 0 where nothing is left or answered, "misaligned" where a position needed is not there.
+
+def compose(expected: Sequence[str], answers: Mapping[int, str], profile: str) -> Values:
+    """Return precision and recall: the mean F1 of what is answered, and the share of it.
+
+    Both are over the questions that the reference answers; `answers` are by the index of their question. "misaligned"
+    twice where one of these has no reply. Where the reference answers nothing "official" has 0 twice, "corrected"
+    "not_applicable"; where the generated text answers nothing the first is so, and recall 0.
     """
-    kept = [i for i, text in enumerate(expected) if text != UNANSWERABLE]
+    official = profile == "official"
+    nothing: float | str = 0.0 if official else NOT_APPLICABLE
+    kept = [i for i, text in enumerate(expected) if not says_nothing(text, profile)]
     if not kept:
-        return 0.0, 0.0
-    if kept[-1] >= len(answers):
-        return MISALIGNED, MISALIGNED
-    answered = [i for i in kept if answers[i] != UNANSWERABLE]
-    if not answered:
-        return 0.0, 0.0
-    precision = sum(token_f1(expected[i], answers[i]) for i in answered) / len(answered)
-    return precision, 1 - (len(kept) - len(answered)) / len(kept)
-
-
-def corrected(expected: Sequence[str], answers: Mapping[int, str]) -> Values:
-    """Precision and recall as the paper defines them, over the questions that the reference answers.
-
-    Answers are by the index of their question. "not_applicable" twice where the reference answers nothing, and for
-    precision where the generated text answers nothing; "misaligned" twice where a question has no reply.
-    """
-    kept = [i for i, text in enumerate(expected) if not declines(text)]
-    if not kept:
-        return NOT_APPLICABLE, NOT_APPLICABLE
+        return nothing, nothing
     if any(i not in answers for i in kept):
         return MISALIGNED, MISALIGNED
-    answered = [i for i in kept if not declines(answers[i])]
+    answered = [i for i in kept if not says_nothing(answers[i], profile)]
     if not answered:
-        return NOT_APPLICABLE, 0.0
-    precision = sum(token_f1(fold(expected[i]), fold(answers[i])) for i in answered) / len(answered)
-    return precision, len(answered) / len(kept)
+        return nothing, 0.0
+    plain = str if official else fold
+    precision = sum(token_f1(plain(expected[i]), plain(answers[i])) for i in answered) / len(answered)
+    # As the authors' code computes it, which may differ in the last digit.
+    recall = 1 - (len(kept) - len(answered)) / len(kept) if official else len(answered) / len(kept)
+    return precision, recall
 
 
 _UNPARSABLE = "unparsable"
@@ -186,20 +178,15 @@ class Ragquesteval(Scorer):
         else:
             yield []
         answers: dict[int, str] | None = {}
-        if profile == "official":
-            needed = any(text != UNANSWERABLE for text in expected)
-        else:
-            needed = bool(prediction.strip()) and not all(map(declines, expected))
-        if needed:
+        is_blank = profile == "corrected" and not prediction.strip()
+        if not is_blank and not all(says_nothing(text, profile) for text in expected):
             reply = yield from self._ask(to_answer(self.words, prediction, questions), profile, asked)
             answers = read_answers(reply, len(questions))
         if answers is None:
             raise _Unscored(_UNPARSABLE)
-        if profile == "official":
-            return official(expected, list(answers.values()))
-        if not prediction.strip():
+        if is_blank:
             answers = dict.fromkeys(range(len(expected)), UNANSWERABLE)  # an empty text answers nothing
-        return corrected(expected, answers)
+        return compose(expected, answers, profile)
 
     def _ask(self, messages: list[dict[str, str]], profile: str, asked: list[Any]) -> Asking:
         asked.append(messages)

@@ -51,24 +51,13 @@ No, the question is not addressed by the documents.
 """,
 }
 
-_READER = SentenceReader(
+READER = SentenceReader(
+    marks=("not addressed",),
     mention=r"\b(?:un)?addressed\b",
     affirmed=(
         r"(?:^|\b(?:is|are|was|were|be|been|has|have|seems?|appears?|documents|it|they)\b)(?: \w+){0,2} ?\baddressed\b"
     ),
     negated=(r"(?:\b(?:not(?! only\b| just\b| merely\b)|cannot|never)|n't) (?:\w+ ){0,2}?addressed\b|\bunaddressed\b"),
     opens=False,
+    counts=False,
 )
-
-
-def read(verdict: str, profile: str) -> float | None:
-    """A reply's value: 1.0 rejected, 0.0 answered, None unreadable.
-
-    "official": whether it holds `not addressed`, any other text being an answer. "corrected": the last clause with
-    `addressed`, negated or not, in any case and markup; None without one, with a negation that is not understood, and
-    where a line's yes or no says otherwise.
-    """
-    if profile == "official":
-        return float("not addressed" in verdict)
-    addressed = _READER.read(verdict)
-    return None if addressed is None else float(not addressed)

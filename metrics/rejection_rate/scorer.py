@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .phrases import REJECTION, JudgedScorer, correct, label, parts, says
-from .prompts import PROMPTS, read
+from .prompts import PROMPTS, READER
 from .scoring import Item, Rounds, row, strings
 
 
@@ -13,7 +13,7 @@ class RejectionRate(JudgedScorer):
     NAME = "rejection_rate"
     KEYS = ("rejection_rate", "rejection_rate_judged", "unsupported_correct")
     PROMPTS = PROMPTS
-    read = staticmethod(read)
+    READER = READER
 
     @staticmethod
     def reference(value: Any, name: str) -> list[list[str]] | None:

@@ -7,25 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import load
-from quadrag.chat.reply import FAILED, RETRIED
+from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels
 from quadrag.loading import Corpus, load_questions, open_whole_corpus
 from quadrag.records import Passage
-from quadrag.results.certificates import lay_beside, read_certificates
-from quadrag.results.record import NAME, RunRecord, read_run
-from quadrag.results.run import PROFILES
+from quadrag.results import NAME, PROFILES, NoteCode, RunRecord, read_run
+from quadrag.results.certificates import read_certificates
 from quadrag.run.models import open_models
 from quadrag.run.plan import plan_judges, plan_run
 from quadrag.run.run import run
 from quadrag.run.sweep import name_folder
-from quadrag.spec import MOST_FAILED, NONE, CallPolicy, RunSpec
+from quadrag.spec import NONE, CallPolicy, RunSpec
 from quadrag.systems.function import Function
 from quadrag.systems.own import OpenQuestion, pose
 
 from .result import PAGE, Evaluation, check, entrance
 
-_FORMATS = ("text", "json", "schema")
 _CALLS = ("concurrency", "timeout", "max_reply_bytes", "max_failed", "ledger")  # what `CallPolicy` calls so
 
 
@@ -63,11 +61,9 @@ class Documents:
     """The documents of a corpus in their order, read from the files each time that they are gone through."""
 
     def __init__(self, opened: Corpus) -> None:
-        """Take an open corpus."""
         self._opened = opened
 
     def __iter__(self) -> Iterator[Passage]:
-        """Yield them one by one."""
         return (Passage(one.id, one.title, one.text) for one in self._opened.documents())
 
     def __len__(self) -> int:
@@ -164,31 +160,30 @@ def evaluate(
     shown_in = choose_labels(labels)
     if not callable(system):
         raise QuadragError(f"the system is a {type(system).__name__}; expected a function of a question")
-    kinds, called, record = _list(retry), name or _name_function(system), load(benchmark)
-    for kind in kinds:
-        check("kind of reply in retry", kind, RETRIED)
-    calls = {each: more.pop(each) for each in _CALLS if each in more}
-    if not 0 <= calls.get("max_failed", MOST_FAILED) <= 1:
-        raise QuadragError(f"max_failed is {calls['max_failed']}; expected a share from 0 to 1")
+    called, record = name or _name_function(system), load(benchmark)
     policy = CallPolicy(
-        **calls,
+        **{each: more.pop(each) for each in _CALLS if each in more},
         fresh=fresh,
-        retry=kinds,
+        retry=_list(retry),
         profile=profile,
         certificates=[each.row for each in read_certificates([*map(str, _list(certificate))])],
         command=["quadrag.evaluate"],
     )
     judging = [more.pop(f"judge_{part}", None) for part in ("format", "max_tokens", "name")]
-    said: dict[str, Any] = {"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir}
-    said |= {"limit": limit, "embed": more.pop("bertscore", None), "options": more, "system": {"function": called}}
-    said["judges"] = _plan_judges(record.name, judge, *judging)
+    said: dict[str, Any] = {
+        **{"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir, "limit": limit},
+        "judges": _plan_judges(record.name, judge, *judging),
+        "embed": more.pop("bertscore", None),
+        "options": more,
+        "system": {"function": called},
+    }
     if record.default_context:  # else the function searches
         said["retriever"] = record.find_default_context(config) or NONE
     spec = plan_run(said, what="evaluate")
     function = Function(system, called, batch_size, policy.concurrency)
     folder = Path(out) if out is not None else _find_folder(name_folder(spec, called.replace("/", "_")), spec, policy)
     made = read_run(folder) if (folder / NAME).exists() else None
-    if made is None and FAILED in kinds:
+    if made is None and FAILED in policy.retry:
         raise QuadragError(f"{folder} holds no run to retry; name the run's folder with out=..., or leave out retry")
     if made and not fresh and not _goes_on(made, spec, policy, judged_later=out is not None):
         raise QuadragError(
@@ -198,7 +193,6 @@ def evaluate(
     with open_models(spec, policy, system=function) as models:
         found = run(spec, policy, models, folder)
     found.record.profile = profile
-    lay_beside([found])
     measured = Evaluation(found, shown_in)
     measured.report(folder / PAGE)
     for line in measured.invalid:
@@ -209,7 +203,7 @@ def evaluate(
 def _plan_judges(
     benchmark: str, named: Any, form: str | None, longest: int | None, names: str | Sequence[str] | None
 ) -> list[dict[str, Any]]:
-    check("judge_format", form or _FORMATS[0], _FORMATS)
+    check("judge_format", form or "text", ("text", "json", "schema"))
     judges = [] if named is None else _list(named)
     for one in judges:
         if not isinstance(one, str):
@@ -242,5 +236,6 @@ def _goes_on(made: RunRecord, spec: RunSpec, policy: CallPolicy, judged_later: b
         return True
     if made.spec.limit != spec.limit:  # the questions are others
         return False
-    judged = bool(spec.judges) and (made.judged_in_vain or (judged_later and made.judge is None))
-    return judged or bool(policy.retry) or (made.has_note("invalid") and policy.max_failed > made.max_failed)
+    if spec.judges and (made.judged_in_vain or (judged_later and made.judge is None)):
+        return True
+    return bool(policy.retry or (policy.max_failed > made.max_failed and made.find_notes(NoteCode.INVALID)))

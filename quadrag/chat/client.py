@@ -28,6 +28,7 @@ class Completer(ABC):
     """A chat model as a plain function from chats to replies, a judge and a generator.
 
     Attributes:
+        model: the name as requested, which stands in signatures.
         parameters: what it is asked with, as keys in the ledger have it.
         spent: running totals of calls, tokens and cost.
         service: what the ledger calls the server that is asked; None on this machine.
@@ -53,7 +54,6 @@ class Completer(ABC):
 
     @property
     def model(self) -> str:
-        """The name as requested, which stands in signatures."""
         return self._model or ""
 
     @property

@@ -21,7 +21,6 @@ _USER = re.compile(r"(\w+://)[^/\s]*@")
 _QUERY = re.compile(r"\?[^#\s]*")
 KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
 HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"  # names the header for a key that is not sent as a bearer, as `api-key`
-_DETAIL_LENGTH = 300
 # Servers without keys are often given "EMPTY" or "none"; what is shorter may stand in any reply.
 _LONG = 12
 # Of a URL: hiding anything shorter would make messages unreadable, and tell by its gaps what it was.
@@ -102,7 +101,7 @@ class Keys:
         long = [json.dumps(secret, ensure_ascii=False)[1:-1] for secret in self.secrets if len(secret) >= _LONG]
         return dict(json.loads(Keys(long).hide(json.dumps(row, ensure_ascii=False)))) if long else row
 
-    def line(self, text: object, longest: int = _DETAIL_LENGTH) -> str:
+    def line(self, text: object, longest: int = 300) -> str:
         """Return a text as one line for a message: secrets hidden, blanks joined, so many characters at most."""
         # Hidden before it is cut, which might leave half a secret, and where escapes stood within one.
         return one_line(self.hide(one_line(self.hide(str(text)))), longest)

@@ -17,10 +17,10 @@ from quadrag.errors import QuadragError, name_kind, read_yaml, unknown_name
 from quadrag.parts import Record, Trust, validate
 
 from .ledger import Ledger, canonical
+from .reply import RETRIED
 
 MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
 _IN_FILES = ("concurrency", "timeout", "retries", "max_reply_bytes", "max_failed")  # numbers
-_MILLION = Decimal(1_000_000)
 # Chat templates add markers, and some a system prompt of their own (Llama 3.1 about 30 tokens, Qwen 2.5 about 20).
 _TEMPLATE_TOKENS = 64
 
@@ -48,7 +48,7 @@ class Rate(Record, extra="ignore"):
     output: Annotated[Decimal, Field(ge=0)]
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
-        return (self.input * prompt_tokens + self.output * completion_tokens) / _MILLION
+        return (self.input * prompt_tokens + self.output * completion_tokens) / 1_000_000
 
     def bound(self, messages: Any, parameters: Mapping[str, Any]) -> Decimal:
         """Return the most that a call can cost: no tokenizer makes more tokens than there are bytes."""
@@ -137,6 +137,11 @@ class CallPolicy:
         for name, least in (("concurrency", 1), ("retries", 0), ("timeout", 1e-9), ("max_reply_bytes", 1)):
             if (number := getattr(self, name)) is not None and not number >= least:
                 raise QuadragError(f"{name} is {number}; expected {least} or more")
+        if not 0 <= self.max_failed <= 1:
+            raise QuadragError(f"max_failed is {self.max_failed}; expected a share from 0 to 1")
+        for kind in self.retry:
+            if kind not in RETRIED:
+                raise unknown_name("kind of reply in retry", kind, RETRIED)
         if self.budget is not None and self.prices is None:
             raise QuadragError("a budget needs the prices of the models; name a price file with --prices")
 

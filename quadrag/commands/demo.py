@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.table import Row, Table
     from quadrag.reporting.tables import headline_cells, tabulate
-    from quadrag.results.selection import pick_headlines
+    from quadrag.results.items import pick_headlines
     from quadrag.run.sweep import run_demo
 
     out = Path(arguments.out or "runs/demo")

@@ -75,7 +75,7 @@ def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
 
     result, record = reader.result, reader.result.record
     classes = find_classes(record.benchmark, record.config)
-    if record.whose is Provenance.OWN:
+    if record.provenance is Provenance.OWN:
         classes = classes._replace(where="")
     items = list_wrong(reader)
     if not arguments.people:

@@ -46,15 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show the runs, and hold them against what a pipeline asks."""
     from quadrag.reporting.comparison import refuse_same
-    from quadrag.results.certificates import lay_beside, read_certificates
+    from quadrag.results.certificates import read_certificates
     from quadrag.run.folder import read_runs
 
     least = dict(map(_read_least, arguments.fail_below))
     if arguments.fail_if and len(arguments.runs) == 1:
         raise QuadragError("--fail-if worse compares: name the run that the others are held against first")
     refuse_same(arguments.runs)
-    runs = read_runs(arguments.runs, arguments.profile)
-    lay_beside([result for _, parts in runs for result in parts], read_certificates(arguments.certificate))
+    runs = read_runs(arguments.runs, arguments.profile, read_certificates(arguments.certificate))
     _show(arguments, runs)
     return _check(arguments, runs, least) if arguments.fail_if or least else 0
 
@@ -71,8 +70,8 @@ def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least
     """Hold the runs against what is asked of them, and say in a line what fails."""
     from quadrag.reporting.comparison import check_gate
     from quadrag.reporting.tables import merge_all
+    from quadrag.results import own_profile
     from quadrag.results.compare import compare
-    from quadrag.results.run import own_profile
 
     profile = options.profiles(arguments, own_profile([one for _, parts in runs for one in parts]))[0]
     groups = merge_all(runs) if arguments.fail_if else []
@@ -90,8 +89,7 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
     from quadrag.audit import read_findings
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.tables import tabulate, tabulate_without
-    from quadrag.results.note import Note, NoteCode
-    from quadrag.results.run import own_profile
+    from quadrag.results import Note, NoteCode, own_profile
 
     results = [result for _, parts in runs for result in parts]
     own, labels = own_profile(results), arguments.labels

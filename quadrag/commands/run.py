@@ -36,8 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.results.certificates import lay_beside
-
     with session.results_alone(arguments.json) as stdout:
         if estimate := session.start_estimate(arguments):
             with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
@@ -46,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
             session.print_left_out(sweep.left_out)
             return 0
         out, sweep = _run_all(arguments)
-        lay_beside(sweep.runs)
         groups, profiles = [[(out.name, sweep.runs)]], options.profiles(arguments)
         return session.show_results(arguments, stdout, groups, out, profiles, arguments.all, sweep.left_out)
 

@@ -64,14 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]) -> int:
     """Score files, and print and write what they came to: of those that can be compared the comparison."""
     from quadrag.reporting.tables import gather_systems, group_systems
-    from quadrag.results.certificates import lay_beside
     from quadrag.run.answers import find_origin, name_files
 
     logged = {origin.settings.get("profile") if (origin := find_origin(file)) else None for file in files}
     profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
     out = Path(arguments.out) if arguments.out else None
     results = _score_files(arguments, files, out, profiles[0])
-    lay_beside(results)
     groups = group_systems(gather_systems([*zip(name_files(files), results, strict=True)]))
     return session.show_results(arguments, stdout, groups, out, profiles)
 

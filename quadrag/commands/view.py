@@ -25,16 +25,15 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting.comparison import refuse_same
     from quadrag.reporting.page.page import write_page
     from quadrag.reporting.tables import tabulate
-    from quadrag.results.certificates import lay_beside, read_certificates
+    from quadrag.results.certificates import read_certificates
     from quadrag.run.folder import read_runs
 
     alone = len(arguments.runs) == 1
     page = Path(arguments.html or (Path(arguments.runs[0]) / "report.html" if alone else "compare.html"))
     refuse_same(arguments.runs)
-    runs = read_runs(arguments.runs)
+    runs = read_runs(arguments.runs, certificates=read_certificates(arguments.certificate))
     asked = arguments.certificate or arguments.html or arguments.labels != LANGUAGES[0]
     if asked or not alone or not page.exists():  # else the run itself wrote it, maybe with data that are gone
-        lay_beside([result for _, parts in runs for result in parts], read_certificates(arguments.certificate))
         write_page(page, runs, tabulate(runs, labels=arguments.labels, page=True), arguments.labels)
     write(page)
     if not arguments.no_browser:

@@ -114,8 +114,13 @@ def construct(order: Order, maker: Maker) -> dict[str, Any]:
     first = _draw(order) if begin is None else begin
     rows, made = run_steps(recipe.steps(order), first, maker, stages, len(cleaning) + 1)
     splits = recipe.write(rows, order, order.out)
-    record = {**claim, "splits": splits, "steps": [*cleaned, *made], "stopped": maker.stopped}
-    record["quadrag"] = quadrag.__version__
+    record = {
+        **claim,
+        "splits": splits,
+        "steps": [*cleaned, *made],
+        "stopped": maker.stopped,
+        "quadrag": quadrag.__version__,
+    }
     write_record(order.out, record)
     if not splits:
         raise QuadragError(f"no question came of {len(documents)} documents; {stages} says why, by step")
@@ -185,14 +190,12 @@ def _describe(order: Order) -> dict[str, Any]:
 
 
 def _claim(out: Path, claim: Mapping[str, Any]) -> None:
-    if (out / OWN_RECORD).is_file():
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        write_record(out, {**claim, "splits": {}, "quadrag": quadrag.__version__})
+    else:
         before = read_record(out)
         if other := [name for name in claim if before.get(name) != claim[name]]:
             raise QuadragError(f"{out} holds a dataset made otherwise ({', '.join(other)}); give another --out")
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise QuadragError(f"{out} holds something else; give a new folder with --out")
-    else:
-        write_record(out, {**claim, "splits": {}, "quadrag": quadrag.__version__})
 
 
 def read_record(dataset: Path) -> dict[str, Any]:

@@ -4,14 +4,12 @@ Text, Markdown, HTML and JSON Lines are read as they are; PDF and Word by pypdfi
 extra ``documents``. A document's id is its path in the folder, with the line of a JSON Lines file that names none.
 """
 
-import importlib
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 from quadrag.benchmark import Document
 from quadrag.errors import NotReady, QuadragError, read_text, tell_extra
@@ -100,38 +98,35 @@ def _read_lines(path: Path) -> Read:
         yield number if line.get("id") is None else str(line["id"]), str(line.get("title") or ""), text
 
 
-def _read_pdf(path: Path) -> Read:
-    reader: Any = _need("pypdfium2")
+def _read_office(path: Path) -> Read:
     try:
-        text = "\n".join(page.get_textpage().get_text_bounded() for page in reader.PdfDocument(path))
-    except reader.PdfiumError as error:
-        raise QuadragError(f"{path} cannot be read as PDF ({error}); remove it, or mend it") from None
-    return [(None, path.stem, text.replace("\r\n", "\n"))]
-
-
-def _read_word(path: Path) -> Read:
-    reader: Any = _need("mammoth")
-    try:
-        with path.open("rb") as file:
-            html = reader.convert_to_html(file).value
+        text = _pdf_text(path) if path.suffix.lower() == ".pdf" else _word_text(path)
+    except ImportError as error:
+        raise NotReady(f"PDF and Word need {error.name}; {tell_extra('documents')}") from None
     except Exception as error:  # a broken archive, and whatever its XML brings
-        raise QuadragError(f"{path} cannot be read as Word ({error}); remove it, or mend it") from None
-    return [(None, path.stem, text_of_html(html))]
+        raise QuadragError(f"{path} cannot be read ({error}); remove it, or mend it") from None
+    return [(None, path.stem, text)]
 
 
-def _need(package: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError:
-        raise NotReady(f"PDF and Word need {package}; {tell_extra('documents')}") from None
+def _pdf_text(path: Path) -> str:
+    import pypdfium2
+
+    text = "\n".join(page.get_textpage().get_text_bounded() for page in pypdfium2.PdfDocument(path))
+    return text.replace("\r\n", "\n")
+
+
+def _word_text(path: Path) -> str:
+    import mammoth
+
+    with path.open("rb") as file:
+        return text_of_html(mammoth.convert_to_html(file).value)
 
 
 _READERS: dict[str, Callable[[Path], Read]] = {
     **dict.fromkeys((".txt", ".md"), lambda path: [(None, path.stem, read_text(path))]),
     **dict.fromkeys((".html", ".htm"), lambda path: [(None, path.stem, text_of_html(read_text(path)))]),
     ".jsonl": _read_lines,
-    ".pdf": _read_pdf,
-    ".docx": _read_word,
+    **dict.fromkeys((".pdf", ".docx"), _read_office),
 }
 
 
@@ -148,8 +143,7 @@ class Corpus:
         self._documents = list(documents)
         numbered = (Document(str(at), row["title"], row["text"]) for at, row in enumerate(self._documents))
         longest = max((len(row["text"]) for row in self._documents), default=1)
-        chunking = Chunking(size=size or longest + 1, overlap=0)
-        self._store = PassageStore.build(numbered, folder, chunking)
+        self._store = PassageStore.build(numbered, folder, Chunking(size=size or longest + 1, overlap=0))
         build_index(self._store, folder, "unigram")
         self._rank = open_index(folder, "unigram")
 

@@ -255,7 +255,6 @@ def is_grounded(answer: str, text: str) -> bool:
 
 
 def check_question(question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str) -> None:
-    """Raise `Rejected` for a made question that does not hold."""
     if language_of(question) not in (language, ""):
         raise Rejected("question in another language")
     if answers and all(_EMPTY.fullmatch(answer.strip(" 。.!！").lower()) for answer in answers):

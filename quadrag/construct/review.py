@@ -245,8 +245,11 @@ def write_human(dataset: Path, recipe: Recipe, grades: Grades, outcome: Outcome)
         raise QuadragError(f"{out} holds something else; move it away")
     with scratch(out) as part:
         splits = recipe.write_passed(outcome.passed, dataset, part)
-        reviewed = {"annotators": len(grades), "graded": outcome.graded, "passed": len(outcome.passed)}
-        record = {**read_record(dataset), "splits": splits, "reviewed": reviewed}
+        record = {
+            **read_record(dataset),
+            "splits": splits,
+            "reviewed": {"annotators": len(grades), "graded": outcome.graded, "passed": len(outcome.passed)},
+        }
         write_record(part, record)
         languages = read_card(record["recipe"], str(dataset))[0]["language"]
         write_text(part / "README.md", make_card(record, languages, recipe.by_rule))

@@ -13,8 +13,7 @@ import struct
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag import catalogue
 from quadrag.provenance import Provenance, Share, Source
@@ -61,41 +60,32 @@ def know_files(source: Source, known: Container[str]) -> Source:
 
 
 def _know_unlike(questions: Sequence[Question], whole: int | None, shares: Iterable[float | None]) -> Provenance:
-    known = read_authors(questions[0].benchmark).get(questions[0].config, Known())
-    states = [known.tell(question) for question in questions]
+    states = [_is_authors(question) for question in questions]
     if all(states):
         return Provenance.PARTIAL
     part = len(questions) / (whole or len(questions))
-    may_be = part == 1 or (part < 1 and all(share and part / _LIKE < share < part * _LIKE for share in shares))
-    return Provenance.UNVERIFIED if may_be and False not in states else Provenance.OWN
+    plausible = part == 1 or (part < 1 and all(share and part / _LIKE < share < part * _LIKE for share in shares))
+    return Provenance.UNVERIFIED if plausible and False not in states else Provenance.OWN
 
 
-class Known(NamedTuple):
-    """What is known of the authors' questions of a config: how their ids look, and digests of some by their id's."""
-
-    ids: str = ".*"
-    questions: Mapping[bytes, bytes] = MappingProxyType({})
-
-    def tell(self, question: Question) -> bool | None:
-        """Whether a question is the authors'; None where nobody here can tell."""
-        of_id, of_all = _digest(question)
-        held = self.questions.get(of_id)
-        return held == of_all if held else None if re.fullmatch(self.ids, question.id, re.DOTALL) else False
+def _is_authors(question: Question) -> bool | None:
+    """Whether a question is the authors'; None where nobody here can tell."""
+    ids, digests = _read_authors(question.benchmark).get(question.config, (".*", {}))
+    parts = [question.id, question.query, question.references]
+    of_id, of_all = (hashlib.sha256(json.dumps(part).encode()).digest()[:4] for part in (parts[:1], parts))
+    if of_id in digests:
+        return digests[of_id] == of_all
+    return None if re.fullmatch(ids, question.id, re.DOTALL) else False
 
 
 @cache
-def read_authors(benchmark: str) -> Mapping[str, Known]:
+def _read_authors(benchmark: str) -> Mapping[str, tuple[str, Mapping[bytes, bytes]]]:
+    """Return of each config how the ids of the authors' questions look, and digests of some by their id's."""
     path = catalogue.plugin_folder(benchmark) / "authors.csv"
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as lines:
         return {
-            row["config"]: Known(row["ids"], dict(struct.iter_unpack("4s4s", base64.b64decode(row["questions"]))))
+            row["config"]: (row["ids"], dict(struct.iter_unpack("4s4s", base64.b64decode(row["questions"]))))
             for row in csv.DictReader(lines)
         }
-
-
-def _digest(question: Question) -> tuple[bytes, bytes]:
-    whole = [question.id, question.query, question.references]
-    of_id, of_all = (hashlib.sha256(json.dumps(part).encode()).digest()[:4] for part in (whole[:1], whole))
-    return of_id, of_all

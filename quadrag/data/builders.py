@@ -27,7 +27,6 @@ from quadrag.records import scratch, sweep, write_text
 SAMPLE = files.SAMPLE
 RECORD = "quadrag.json"  # beside a prepared config: what it was built from
 _INFO = "dataset_info.json"  # what `datasets` says of it
-_MADE_UP = "The rows are the bundled sample of quadrag, which is made up."
 
 
 def open_builder(
@@ -144,7 +143,7 @@ def prepare(
     `data_dir` is a folder of upstream files, which need not be whole, or ``sample``; None fetches and verifies them.
     `on_config` is called with each config's name before it is built.
     """
-    sweep(_aside())
+    sweep(_datasets_cache() / "quadrag")
     benchmark = catalogue.benchmark_name(benchmark)
     done = Prepared({}, {}, [])
     for name in [config] if config else catalogue.configs(benchmark):
@@ -163,10 +162,10 @@ def prepare(
     return done
 
 
-def _aside() -> Path:
+def _datasets_cache() -> Path:
     import datasets
 
-    return Path(datasets.config.HF_DATASETS_CACHE) / "quadrag"
+    return Path(datasets.config.HF_DATASETS_CACHE)
 
 
 def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
@@ -179,14 +178,15 @@ def _build(benchmark: str, config: str, place: files.Place) -> dict[str, int]:
     identity = files.identify(benchmark, files.join_files(place.files))
     builder = catalogue.builder_class(benchmark)(config_name=config, dataset_name=benchmark, hash=identity)
     if place.source.provenance is Provenance.SAMPLE:
-        builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
+        made_up = "The rows are the bundled sample of quadrag, which is made up."
+        builder.info.description = f"{made_up}\n{builder.info.description}"
     # To the constructor it would change the config's name; a copy, since all builders are given this very config.
     builder.config = copy.copy(builder.config)
     builder.config.data_dir = str(place.folder)
     folder = Path(builder.cache_dir)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with scratch(_aside()) as aside:
+        with scratch(_datasets_cache() / "quadrag") as aside:
             aside.mkdir()
             whole = aside / "built"
             datasets.disable_progress_bars()
@@ -225,11 +225,9 @@ def find_prepared(benchmark: str, config: str, split: str | None = None) -> tupl
 
 
 def _list_builds(benchmark: str, config: str) -> list[tuple[float, Path, Source, dict[str, int], str]]:
-    import datasets
-
     version = str(catalogue.config(benchmark, config).version)
     builds = []
-    for path in (Path(datasets.config.HF_DATASETS_CACHE) / benchmark / config / version).glob(f"*/{RECORD}"):
+    for path in (_datasets_cache() / benchmark / config / version).glob(f"*/{RECORD}"):
         try:
             made = parse_json(path.read_bytes(), path)
             source = Source(**{**made["source"], "provenance": Provenance(made["source"]["provenance"])})

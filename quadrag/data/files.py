@@ -102,9 +102,6 @@ def _transfer(url: str, target: Path) -> None:
 SAMPLE = "sample"  # stands for the folder of the bundled sample
 OWN_RECORD = "construct.json"  # in a folder that `quadrag construct` made
 _LONGEST = 600  # characters of what a script says: it shows values, which may have any length
-SAMPLE_SOURCE = Source(Provenance.SAMPLE, parts=["bundled sample"])
-_FETCHED = "the authors' files, verified"
-_HUB = "the authors' repositories on the Hub, which give no checksums"
 
 Files = dict[str, Path]  # by the names that the script has for them, in reading order
 
@@ -127,8 +124,8 @@ def find_place(benchmark: str, config: Any, data_dir: str | None, split: str | N
         folder, source = _fetch(benchmark, config, split)
         return Place(folder, *locate_files(benchmark, config, folder, split), source)
     if data_dir == SAMPLE:
-        folder = sample_dir(benchmark)
-        return Place(folder, *locate_files(benchmark, config, folder, split), SAMPLE_SOURCE)
+        folder, source = sample_dir(benchmark), Source(Provenance.SAMPLE, parts=["bundled sample"])
+        return Place(folder, *locate_files(benchmark, config, folder, split), source)
     ready, lacking = locate_files(benchmark, config, data_dir, split)
     return Place(Path(data_dir).expanduser(), ready, lacking, describe(benchmark, config, data_dir, join_files(ready)))
 
@@ -219,15 +216,17 @@ def _fetch(benchmark: str, config: Any, split: str | None) -> tuple[Path | None,
     names = config.files_of(split) if split else config.files
     if not names:
         raise QuadragError(f"{benchmark} {config.name} lacks {', '.join(config.lacking(split, {}))}")
-    wanted, fetched = [name for name in names if name not in named], _FETCHED
+    wanted = [name for name in names if name not in named]
     folder = cache_dir() / "upstream" / benchmark
     folder.mkdir(parents=True, exist_ok=True)
     if hasattr(builder, "fetch"):
         # Where the user names places and no split, the others are not asked for.
-        wanted, fetched = [] if named and not split else wanted, _HUB
+        wanted = [] if named and not split else wanted
+        fetched = "the authors' repositories on the Hub, which give no checksums"
         with script_errors():
             builder.fetch(wanted, folder)
     else:
+        fetched = "the authors' files, verified"
         fetch([RemoteFile(name, builder.URL + name, *builder.FILES[name]) for name in wanted], folder)
     own = [str(path) for name, path in named.items() if name in names]
     whose = Provenance.UNVERIFIED if own else Provenance.AUTHORS

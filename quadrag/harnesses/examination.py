@@ -17,8 +17,7 @@ from quadrag.loading import known_options, load_questions
 from quadrag.parts import validate
 from quadrag.prompts import load_prompts
 from quadrag.records import Key, Passage, Question, dumps
-from quadrag.results.record import read_run
-from quadrag.results.run import PROFILES, record_of
+from quadrag.results import PROFILES, read_run, record_of
 from quadrag.run.folder import read_retrieved
 from quadrag.scoring.drive import Judge, Passages, ScoringInputs, score
 from quadrag.spec import RunSpec

@@ -23,7 +23,7 @@ from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-from quadrag.results.run import record_of
+from quadrag.results import record_of
 from quadrag.run.answers import lm_eval_answer
 
 from .examination import Examination, list_settings

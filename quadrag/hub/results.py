@@ -19,8 +19,7 @@ from quadrag.errors import QuadragError, one_line
 from quadrag.hub.card import HubTask, list_hub_tasks, strip_place
 from quadrag.hub.push import check_name, hub_errors, open_client
 from quadrag.provenance import Provenance
-from quadrag.results.record import RunRecord, read_run
-from quadrag.results.run import ALL, Score, read_scores
+from quadrag.results import ALL, NoteCode, RunRecord, Score, read_run, read_scores
 from quadrag.run.folder import run_folders
 
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.
@@ -75,18 +74,18 @@ def hide_places(text: str) -> str:
 
 def _check(folder: Path, run: RunRecord, accept_data: bool) -> list[str]:
     """Return in what the questions of a run are not the benchmark's own, all of them; raise where it is no result."""
-    if run.state != "finished" or run.has_note("invalid"):
+    if run.state != "finished" or run.find_notes(NoteCode.INVALID):
         raise QuadragError(
             f"{folder} is {run.stopped['code'] if run.stopped else run.state}, or INVALID; expected a finished run"
         )
-    if run.whose is Provenance.SAMPLE or run.llm == "extractive":
+    if run.provenance is Provenance.SAMPLE or run.llm == "extractive":
         raise QuadragError(f"{folder} is on the sample, or of no model (extractive); expected a model on real data")
     known = options_of(catalogue.config(run.benchmark, run.config))
     unlike = [f"answers to {run.coverage} questions"] if run.coverage else []
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
     own = [name for name in run.options if name in known and not name.endswith(("_file", "_dir"))]
     unlike += [f"option {name}={run.options[name]}" for name in own]
-    unlike += [f"{run.whose.value} data"] if run.whose is not Provenance.AUTHORS else []
+    unlike += [f"{run.provenance.value} data"] if run.provenance is not Provenance.AUTHORS else []
     if unlike and not accept_data:
         what = f"not of all the authors' questions ({'; '.join(unlike)})"
         raise QuadragError(f"{folder} is {what}; --accept-data allows it, and the notes then say so")

@@ -26,9 +26,8 @@ from quadrag.metrics._shared.scoring import drive
 from quadrag.printing import Progress
 from quadrag.records import write_text
 from quadrag.reporting.table import ALIKE, FEW, NOTHING, Cell, Row, Table, format_value
+from quadrag.results import PROFILES, Note
 from quadrag.results.certificates import FORM, Certificate, read_signature, round_two
-from quadrag.results.note import Note
-from quadrag.results.run import PROFILES
 from quadrag.scoring.drive import Judge, Messages
 from quadrag.sheet import read_sheet
 from quadrag.spec import RunSpec
@@ -39,7 +38,6 @@ from .labels import Graded, Item, LabelSet, find_graded, list_lines
 
 PROFILE = PROFILES[-1]  # how replies are read
 RECORDED = "recorded:"
-_NO_GOLD = "(none is given; go by the passages)"
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
@@ -183,7 +181,7 @@ def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:
 def _references_of(item: Item, graded: Graded) -> Any:
     golds = list(item.golds)
     if not golds and graded.record.by_passages:
-        return [_NO_GOLD]
+        return ["(none is given; go by the passages)"]
     return [golds] if metric_record(graded.metric).parts else golds
 
 

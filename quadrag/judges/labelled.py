@@ -20,8 +20,8 @@ from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.page.labelling import Labelling, Shown, change_row
 from quadrag.reporting.questions import ItemFilter, RunReader, spell_gold
 from quadrag.reporting.table import NOTHING, Cell, Row, Table, format_value, interval_cell
+from quadrag.results import Run
 from quadrag.results.items import FAILED, reason_of
-from quadrag.results.run import Run
 from quadrag.sheet import read_sheet
 from quadrag.stats import Item, summarise_all
 from quadrag.stats.agreement import ppi_mean
@@ -62,14 +62,13 @@ def list_wrong(reader: RunReader) -> list[Judged]:
 
 def list_judged(reader: RunReader, metric: str | None) -> tuple[Graded, list[Judged]]:
     result = reader.result
-    graded_here = [name for row in result.items[:1] for name in row if name in list_graded()]
-    if not graded_here or result.record.judge is None:
+    judged = [name for row in result.items[:1] for name in row if name in list_graded()]
+    if not judged or result.record.judge is None:
         raise QuadragError(f"{reader.folder} has no judged score; expected a run with --judge")
-    graded = find_graded(metric or graded_here[0])
+    graded = find_graded(metric or judged[0])
     entry = f"{graded.metric}.{graded.key}"
-    if entry not in graded_here:
-        known = " or ".join(graded_here)
-        raise QuadragError(f"{reader.folder} has no judged {graded.name}; expected --metric {known}")
+    if entry not in judged:
+        raise QuadragError(f"{reader.folder} has no judged {graded.name}; expected --metric {' or '.join(judged)}")
     by_passages = "contexts" in metric_record(graded.metric).needs
     items = []
     for row, shown in zip(result.items, reader.select(), strict=True):
@@ -117,14 +116,13 @@ def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, langu
     """Draw n items as the rows of a sheet whose `label` is to be filled in, header first; more hold the fewer."""
     # Classes are read as they are named.
     grades = [name if graded.several else translate(name, language) for name in graded.grades]
-    rows = [["id", "question", "passages", "gold", "answer", "label", f"{graded.ask(language)} {' / '.join(grades)}"]]
-    for item in Random(seed).sample(items, len(items))[:n]:
-        rows.append([item.id, item.question, "\n\n".join(item.passages), item.gold, item.answer, "", ""])
-    return rows
+    head = ["id", "question", "passages", "gold", "answer", "label", f"{graded.ask(language)} {' / '.join(grades)}"]
+    drawn = Random(seed).sample(items, len(items))[:n]
+    rows = ([item.id, item.question, "\n\n".join(item.passages), item.gold, item.answer, "", ""] for item in drawn)
+    return [head, *rows]
 
 
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> dict[str, str]:
-    """Return the grades of a sheet whose labels people filled in, by the item's id."""
     lines = list_lines(read_sheet(path, "id", "label"), items)
     grades = {name: read_grade(line, "label", graded) for name, line in lines.items() if line.row["label"].strip()}
     if not grades:

@@ -22,7 +22,6 @@ from .certificate import ask_judge, certify, check_askable, judge_items, write_c
 from .labels import Item, LabelSet
 
 SHARES = (5, 1, 4)  # to learn from, to choose by, to be measured on (Wang et al. 2024, section 3.4)
-ADAPTER = "adapter"  # the folder of the adapter alone, beside the merged model
 CERTIFICATE = "certificate.json"
 _VERDICT_TOKENS = 32
 
@@ -169,7 +168,7 @@ def train(
         trainer.remove_callback(transformers.PrinterCallback)
         trainer.train()
     losses = [line["eval_loss"] for line in trainer.state.log_history if "eval_loss" in line]
-    adapted.save_pretrained(out / ADAPTER)
+    adapted.save_pretrained(out / "adapter")  # alone, beside the merged model
     adapted.merge_and_unload().save_pretrained(out)
     tokenizer.save_pretrained(out)
     return losses, losses.index(min(losses)) + 1 if losses else settings.passes

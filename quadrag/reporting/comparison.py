@@ -10,6 +10,7 @@ from pathlib import Path
 
 from quadrag.errors import GateFailed, QuadragError, unknown_name
 from quadrag.metric_record import show_key
+from quadrag.results import PROFILES, Level, Note, NoteCode, Place, Run, Score, Status, group_notes
 from quadrag.results.certificates import note_judges
 from quadrag.results.check import check_lacking
 from quadrag.results.compare import (
@@ -20,15 +21,14 @@ from quadrag.results.compare import (
     Verdict,
     answer_alike,
     compare,
+    drop_parts,
     find_lead,
     find_worse,
     has_better,
     is_same,
     name_judges,
 )
-from quadrag.results.note import Level, Note, NoteCode, group_notes
-from quadrag.results.run import PROFILES, Place, Run, Score, Status
-from quadrag.results.selection import is_whole, pool_rows
+from quadrag.results.items import is_whole, with_pooled
 
 from .messages import say
 from .notes import INTERVALS, note_lower, note_units, note_validity
@@ -62,8 +62,7 @@ def tabulate_comparison(runs: Sequence[tuple[str, Run]], profile: str = PROFILES
     shown = list(comparison.differences)
     several = len(run_names) > 2
     if several and not every:
-        pooled = {(one.run, one.place[0], *one.place[2:]) for one in shown if one.splits}
-        shown = [one for one in shown if one.splits or (one.run, one.place[0], *one.place[2:]) not in pooled]
+        shown = drop_parts(shown)
         shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
     lines: list[Row] = []
     for place, label in name_places(one.place for one in shown).items():
@@ -305,8 +304,7 @@ def _check_below(scores: Sequence[Score], name: str, value: float, run: str) -> 
 def _match_scores(results: Sequence[Run], name: str, profile: str) -> list[Score]:
     rows: list[Score] = []
     for result in results:
-        own = result.whole(profile)
-        rows += [row for row in (*pool_rows(result, own, profile), *own) if row.ran]
+        rows += [row for row in with_pooled(result, result.whole(profile), profile) if row.ran]
     split, _, key = name.rpartition("/")
     found = [row for row in rows if key in (row.key.key, row.key.name, row.label) and split in ("", row.key.split)]
     if not found:

@@ -6,9 +6,8 @@ from typing import Any
 
 from quadrag.chat.estimate import RULE, Estimate
 from quadrag.provenance import join
-from quadrag.results.note import NoteCode
-from quadrag.results.run import Run, Status
-from quadrag.results.selection import pool_rows
+from quadrag.results import NoteCode, Run, Status
+from quadrag.results.items import with_pooled
 from quadrag.stats import spread
 from quadrag.systems.models import JUDGE
 
@@ -184,12 +183,12 @@ def describe_results(results: Sequence[Run], profiles: Sequence[str], folder: Pa
         "config": shared([run.config for run in runs]),
         "name": shared([run.llm for run in runs]),
         "folder": None if folder is None else str(folder),
-        "valid": not any(run.has_note(NoteCode.INVALID) for run in runs),
+        "valid": not any(run.find_notes(NoteCode.INVALID) for run in runs),
         "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
         "notes": [say(note) for note in note_validity(results)],
         "stopped": next((say(result.stopped) for result in results if result.stopped), None),
         "coverage": next((str(run.coverage) for run in runs if run.coverage), None),
-        "provenance": join(run.whose for run in runs).value,
+        "provenance": join(run.provenance for run in runs).value,
         "recipe": shared([_name_recipe(result) for result in results]),
         "not_replicated": [f"{name}: {why}" if len({*dict(reasons)}) > 1 else why for name, why in reasons],
         "rows": [row for result in results for row in _rows(result, profiles)],
@@ -202,7 +201,7 @@ def _name_recipe(result: Run) -> str | None:
 
 def _rows(result: Run, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
     scores = [score for score in result.whole() if score.profile in profiles]
-    for score in (*(one for profile in profiles for one in pool_rows(result, scores, profile)), *scores):
+    for score in with_pooled(result, scores, *profiles):
         spread = spread_samples(result, score)
         yield {
             "name": result.record.llm,

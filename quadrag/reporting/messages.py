@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from quadrag import catalogue
+from quadrag.results import Level, Note, NoteCode, RunRecord, Score, group_notes
 from quadrag.results.check import check_failures, explain_item, explain_score
-from quadrag.results.note import Level, Note, NoteCode, group_notes
-from quadrag.results.record import RunRecord
-from quadrag.results.run import Score
 
 from .table import Cell, Row, Table
 

@@ -6,10 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from quadrag.benchmark import load
 from quadrag.metric_record import metric_record
 from quadrag.prompts import are_own
+from quadrag.results import PROFILES, Note, NoteCode, Run, RunRecord, Score, Status, group_notes
 from quadrag.results.check import check_context, check_validity
-from quadrag.results.note import Note, NoteCode, group_notes
-from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Run, Score, Status
 from quadrag.spec import EXTRACTIVE, RAG, UNKNOWN
 
 from .published import Published, find_beside, note_recipe
@@ -113,7 +111,7 @@ def note_beside(runs: Sequence[RunRecord]) -> list[Note]:
 
     Where one does, say whose prompts the answers are by, and of a file's that nobody knows.
     """
-    real = [run for run in runs if run.whose.comparable]  # beside the sample and own data stands none anyway
+    real = [run for run in runs if run.provenance.comparable]  # beside the sample and own data stands none anyway
     beside = [run for run in real if find_beside(run)]
     notes = []
     if any(run.retriever == UNKNOWN and run not in beside for run in real):

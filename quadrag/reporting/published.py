@@ -22,9 +22,7 @@ from quadrag.metric_record import metric_record
 from quadrag.parts import SETTINGS
 from quadrag.prompts import are_own
 from quadrag.provenance import Provenance
-from quadrag.results.note import Note, NoteCode, group_notes
-from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Run, Score
+from quadrag.results import PROFILES, Note, NoteCode, Run, RunRecord, Score, group_notes
 from quadrag.spec import NONE, RAG, UNKNOWN, Replica
 
 from .table import NOTHING, RATE, Cell, Figure, Row, Table, our_lines
@@ -132,8 +130,8 @@ def read_table(benchmark: str, number: str) -> list[Published]:
 
 def read_table_beside(benchmark: str, number: str, runs: Sequence[RunRecord]) -> list[Published]:
     """Read the printed numbers of a table that runs are shown in, less those of configs run on the user's own data."""
-    own = {_family(run.config) for run in runs if run.whose is Provenance.OWN}
-    others = {_family(run.config) for run in runs if run.whose is not Provenance.OWN}
+    own = {_family(run.config) for run in runs if run.provenance is Provenance.OWN}
+    others = {_family(run.config) for run in runs if run.provenance is not Provenance.OWN}
     return [row for row in read_table(benchmark, number) if others and _family(row.config) not in own - others]
 
 
@@ -161,7 +159,7 @@ def find_beside(run: RunRecord) -> list[Published]:
 
     None where a model of the user's own stood in its search, or its data are the user's own.
     """
-    if (run.spec.replica and run.spec.replica.replaced) or run.whose is Provenance.OWN:
+    if (run.spec.replica and run.spec.replica.replaced) or run.provenance is Provenance.OWN:
         return []
     benchmark = load(run.benchmark)
     if benchmark.corpus and run.retriever in (UNKNOWN, RAG):
@@ -323,11 +321,11 @@ def _compare_run(run: RunRecord, replica: Replica) -> Iterator[Note]:
         yield _reason("files", files=run.given)
     if others := set(run.splits).difference(splits := _list_splits(run)):
         yield _reason("setting", name="split", own=sorted(others), row=splits)
-    if run.whose is not Provenance.AUTHORS:
-        yield _reason(f"data_{run.whose.value}")
+    if run.provenance is not Provenance.AUTHORS:
+        yield _reason(f"data_{run.provenance.value}")
     if run.stopped:
         yield _reason("stopped")
-    if run.has_note("invalid"):
+    if run.find_notes(NoteCode.INVALID):
         yield _reason("invalid")
 
 
@@ -351,7 +349,7 @@ def _count_questions(results: Sequence[Run]) -> tuple[int, int]:
     counts: dict[str, tuple[int, int]] = {}
     for result in results:
         run, coverage = result.record, result.record.coverage
-        facts = card_facts(run.benchmark) if run.whose.theirs else None
+        facts = card_facts(run.benchmark) if run.provenance.theirs else None
         known = [facts.find_rows(run.config, split) if facts else None for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})
         numbers = [rows.number for rows in known if rows and rows.number and not rows.about]

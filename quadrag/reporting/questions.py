@@ -15,12 +15,9 @@ from quadrag.errors import QuadragError, one_line, unknown_name
 from quadrag.loading import load_questions
 from quadrag.metric_record import is_called, metric_record, name_together, show_key
 from quadrag.records import Key, Passage, Question, document_id, read_jsonl
+from quadrag.results import PROFILES, Note, NoteCode, Run, RunRecord, Status, own_profile, record_of
 from quadrag.results.compare import find_doubt, list_gains
-from quadrag.results.items import FAILED, is_ruled, read_items, short_of
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.record import RunRecord
-from quadrag.results.run import PROFILES, Run, Status, own_profile, record_of
-from quadrag.results.selection import pick_headlines
+from quadrag.results.items import FAILED, is_ruled, pick_headlines, read_items, short_of
 from quadrag.run.folder import RETRIEVED, VERDICTS, digest_each, read_retrieved
 from quadrag.scoring.served import match_gold, read_gold
 from quadrag.spec import RAG

@@ -11,9 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 from quadrag import catalogue
 from quadrag.metric_record import show_key
+from quadrag.results import Place, Run, RunRecord, Score, Status
 from quadrag.results.compare import ALPHA, Difference
-from quadrag.results.record import RunRecord
-from quadrag.results.run import Place, Run, Score, Status
 from quadrag.spec import NONE
 
 Chart = Literal["", "points", "curves", "heat", "forest"]

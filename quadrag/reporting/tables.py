@@ -13,12 +13,9 @@ from quadrag.benchmark import load
 from quadrag.catalogue import configs
 from quadrag.metric_record import show_key
 from quadrag.provenance import Share, join
-from quadrag.results.certificates import note_judges, unique
-from quadrag.results.check import is_part
-from quadrag.results.items import exclude, items_of
-from quadrag.results.note import Note, NoteCode, rename_splits
-from quadrag.results.run import ALL, PROFILES, Run, Score, Status, find_by_phrase
-from quadrag.results.selection import pick_headlines, pool_rows
+from quadrag.results import ALL, PROFILES, Note, NoteCode, Run, Score, Status, find_by_phrase
+from quadrag.results.certificates import note_judges
+from quadrag.results.items import exclude, items_of, pick_headlines, with_pooled
 from quadrag.run.folder import refuse_repeated_tasks
 from quadrag.spec import NONE
 from quadrag.stats import choose_fill, counted
@@ -52,7 +49,7 @@ def tabulate_summary(result: Run, profiles: Sequence[str]) -> list[Table]:
 
 def list_headlines(result: Run, profile: str) -> dict[str, Score]:
     own = pick_headlines(result.scores, profile)
-    rows = [*pool_rows(result, own, profile), *own]
+    rows = with_pooled(result, own, profile)
     many = len({row.key.split for row in rows}) > 1
     return {f"{row.key.split}/" * many + row.label: row for row in rows}
 
@@ -66,7 +63,7 @@ def summary(result: Run, profile: str) -> Table:
     lines = [Row(label, headline_cells(row)) for label, row in rows.items()]
     other = next(one for one in PROFILES if one != profile)
     fit = [row for row in result.whole(other) if row.status is not Status.INVALID]
-    texts = {row.place: value_cell(row).text for row in (*pool_rows(result, fit, other), *fit)}
+    texts = {row.place: value_cell(row).text for row in with_pooled(result, fit, other)}
     differing = [texts.get(row.place, NOTHING) for row in rows.values()]
     differing = [
         "" if text in (NOTHING, line.cells[0].text) else text for text, line in zip(differing, lines, strict=True)
@@ -86,7 +83,8 @@ def summary(result: Run, profile: str) -> Table:
     notes = [*note_replicas([result], profile, alone=True), *note_ours([result], [[*rows.values(), *not_run]], profile)]
     notes += [*[Note(NoteCode.OTHER_PROFILE)] * any(differing), *note_judges([result], profile)]
     if any(best):
-        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * is_part(result.record)
+        is_part = bool(result.record.coverage or result.record.held)
+        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * is_part
         notes += [*note_paper(result.record.benchmark, list(filter(None, best)))]
     splits = {row.key.split for row in rows.values()}
     return Table(title_of(result, splits.pop() if len(splits) == 1 else ""), "metric", columns, lines, notes)
@@ -106,7 +104,7 @@ def rows_beside(result: Run) -> list[Published]:
     Nor beside a value of what a phrase finds where the printed one is of what a judge finds, or of a doubtful judge.
     """
     run = result.record
-    if not run.whose.comparable or (run.options and load_tables(run.benchmark).mixing):
+    if not run.provenance.comparable or (run.options and load_tables(run.benchmark).mixing):
         return []
     apart = find_by_phrase(result.scores)
     apart |= {row.place for row in result.scores if row.status is Status.UNTRUSTED_JUDGE}
@@ -136,7 +134,7 @@ def tabulate_run(
 
 def tabulate_scores(result: Run, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Table]:
     scores = result.whole()
-    rows = [*(row for one in profiles for row in pool_rows(result, scores, one)), *scores]
+    rows = with_pooled(result, scores, *profiles)
     columns = list(dict.fromkeys(row.key.split for row in rows)) or result.record.splits
     lines: list[Row] = []
     for place in dict.fromkeys((row.key.metric, row.key.key) for row in rows if row.ran):
@@ -224,7 +222,7 @@ def tabulate_without(result: Run, findings: Sequence[Finding], profile: str) -> 
             checks.setdefault(one.check, set()).update(questions.intersection(one.keys()))
     flagged = set[Any]().union(*checks.values())
     rest = exclude(result, flagged)
-    left = {row.place: row for row in (*pool_rows(rest, rest.scores, profile), *rest.whole(profile))}
+    left = {row.place: row for row in with_pooled(rest, rest.whole(profile), profile)}
     lines = [
         Row(label, [value_cell(row), value_cell(left.get(row.place))])
         for label, row in list_headlines(result, profile).items()
@@ -261,7 +259,7 @@ def tabulate(
         return [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
     [(_, results)] = systems
     first = results[0].record
-    if len(results) == 1 and not (paper or (first.spec.replica and first.whose.comparable)):
+    if len(results) == 1 and not (paper or (first.spec.replica and first.provenance.comparable)):
         if page or verbose:
             return tabulate_run(results[0], profiles, labels, every=page)
         return tabulate_summary(results[0], profiles)
@@ -271,17 +269,11 @@ def tabulate(
         tables += tabulate_paper(benchmark, ours, profiles)
         whole = verbose or (page and len(results) == 1)
         tables += [table for one in ours if whole for table in tabulate_scores(one, profiles, labels)]
-    return _note_once(tables)
-
-
-def _note_once(tables: Sequence[Table]) -> list[Table]:
-    """Return tables each of whose notes stands under the first table alone that has it."""
     noted: list[Note | str] = []
-    own = []
-    for table in tables:
-        own.append(replace(table, notes=[note for note in table.notes if note not in noted]))
-        noted += own[-1].notes
-    return own
+    for table in tables:  # a note stands under the first one alone
+        table.notes = [note for note in table.notes if note not in noted]
+        noted += table.notes
+    return tables
 
 
 def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[str] = PROFILES) -> list[Table]:
@@ -290,27 +282,24 @@ def tabulate_paper(benchmark: str, results: Sequence[Run], profiles: Sequence[st
     if of_paper is None:
         return [table for result in results for table in tabulate_run(result, profiles)]
     whole = [replace(one, scores=one.whole()) for one in results]
-    tables = [mark_replicas(_clear_printed(table), whole, profiles[0]) for table in of_paper(whole, profiles)]
+    tables = [mark_replicas(table, whole, profiles[0]) for table in of_paper(whole, profiles)]
     rows = [replace(row, of=str(at)) for at, result in enumerate(whole) for row in result.scores]
     for table in tables:
+        _clear_printed(table)
         table.notes += explain_profiles(table.rows, rows)
     tables[0].notes[:0] = note_replicas(whole, profiles[0])  # above what is said of its row's mark
     tables[-1].notes += note_judges(whole, profiles[0])
     return tables + [table for one in results for table in tabulate_samples(one, profiles[0])]
 
 
-def _clear_printed(table: Table) -> Table:
-    """Return a table without printed numbers in columns where all of ours rest on verdicts that say nothing."""
+def _clear_printed(table: Table) -> None:
+    """Take printed numbers out of the columns where all of ours rest on verdicts that say nothing."""
     ours = [line.cells for line in table.rows if line.kind == "ours" and not line.label.startswith("  ")]
     columns = [[cell.text for cell in column if cell.text not in ("", NOTHING)] for column in zip(*ours, strict=True)]
     marked = [bool(texts) and all(text.endswith(ALIKE) for text in texts) for texts in columns]
-    lines = [
-        replace(line, cells=[Cell(NOTHING) if bad else cell for cell, bad in zip(line.cells, marked, strict=True)])
-        if line.kind == "published"
-        else line
-        for line in table.rows
-    ]
-    return replace(table, rows=lines) if any(marked) else table
+    for line in table.rows:
+        if line.kind == "published" and marked:
+            line.cells = [Cell(NOTHING) if bad else cell for cell, bad in zip(line.cells, marked, strict=True)]
 
 
 # Several results as those of one system.
@@ -348,10 +337,11 @@ def merge_runs(results: Sequence[Run]) -> Run:
     merged = replace(
         runs[0],
         digests={**runs[0].digests, "splits": [*splits]},
-        provenance=join(run.whose for run in runs).value,
+        provenance=join(run.provenance for run in runs),
         coverage=Share(*map(sum, zip(*coverage, strict=True))) if coverage else None,
         short={place: kind for run in runs for place, kind in run.short.items()},
-        notes=[note for part, how in parts for note in rename_splits(part.record, how)],
+        notes=[_rename_split(note, how) for part, how in parts for note in part.record.notes],
+        certificates=list({row["sum"]: row for run in runs for row in run.certificates}.values()),
         dead_judge=any(run.dead_judge for run in runs),
         stopped=next((run.stopped for run in runs if run.stopped), None),
     )
@@ -362,7 +352,6 @@ def merge_runs(results: Sequence[Run]) -> Run:
         asked={
             (config, split + how, name): one for part, how in parts for (config, split, name), one in part.asked.items()
         },
-        certificates=unique(one for result in results for one in result.certificates),
         texts={
             ((config, split + how, name), sample): text
             for part, how in parts
@@ -370,6 +359,11 @@ def merge_runs(results: Sequence[Run]) -> Run:
         },
         parts=runs,
     )
+
+
+def _rename_split(note: Note, suffix: str) -> Note:
+    split = {"split": note.params["split"] + suffix} if "split" in note.params else {}
+    return replace(note, params={**note.params, **split})
 
 
 def gather_systems(scored: Sequence[tuple[Path, Run]]) -> list[tuple[str, list[Run]]]:
@@ -381,14 +375,11 @@ def gather_systems(scored: Sequence[tuple[Path, Run]]) -> list[tuple[str, list[R
     for file, result in scored:
         place = (file.parent, result.record.llm) if result.record.log else (file, str(file))
         systems.setdefault(place, []).append(result)
+    for results in systems.values():
+        results.sort(key=lambda result: [*configs(result.record.benchmark)].index(result.record.config))
     models = [model for _, model in systems]
-
-    def rank(result: Run) -> int:
-        return list(configs(result.record.benchmark)).index(result.record.config)
-
     return [
-        (model if models.count(model) == 1 else str(folder), sorted(results, key=rank))
-        for (folder, model), results in systems.items()
+        (model if models.count(model) == 1 else str(folder), results) for (folder, model), results in systems.items()
     ]
 
 

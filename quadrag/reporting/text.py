@@ -15,7 +15,7 @@ from rich.table import Table as Drawn
 from rich.text import Text
 
 from quadrag.printing import is_terminal, wrap, write
-from quadrag.results.note import Level
+from quadrag.results import Level
 
 from .messages import ENGLISH, pick_notes, translate_table
 from .table import Cell, Table

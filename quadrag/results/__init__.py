@@ -2,3 +2,6 @@
 
 Nothing here makes a sentence: `reporting/messages.py` does.
 """
+
+from .record import *  # noqa: F403  # all that these define without an underscore is public
+from .run import *  # noqa: F403

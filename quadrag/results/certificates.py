@@ -7,7 +7,7 @@ the same metric. How one is made stands in `quadrag.judges`.
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
@@ -17,8 +17,7 @@ from quadrag.errors import QuadragError, parse_json
 from quadrag.stats import NOT_APPLICABLE
 
 from .items import Lines
-from .note import Note, NoteCode
-from .record import sum_of
+from .record import Note, NoteCode, RunRecord, sum_of
 from .run import PROFILES, Cause, Run, Score, Status, record_of
 
 FIRST = 12  # verdicts of a judge: where none of these can be read, it is asked no further
@@ -51,7 +50,6 @@ def read_verdict(name: str, reading: float | str | None) -> float | str | None:
 
 
 def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
-    """Note what is odd of a judge's verdicts, metric by metric, on answers whose items are given."""
     notes, alike = [], []
     for each in said:
         heard = {name: [verdict for verdict in verdicts if verdict is not None] for name, verdicts in each.items()}
@@ -97,13 +95,11 @@ def _find_doubt(name: str, verdicts: Verdicts, lines: Lines) -> dict[str, Any] |
 
 FORM = "quadrag certificate 1"
 _NO_KAPPA = 0.1  # as by chance, where it may be 0
-_NONE = "none"
+_NONE = "none"  # in a signature
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is known of a judge."""
-
     form: str  # the form of the file
     quadrag: str  # the version that made it
     labels: dict[str, Any]  # the label set: name, what is graded, source, sha256 of each file, how many labels, notes
@@ -119,13 +115,12 @@ class Certificate:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What the file holds: all of it, and its sum first."""
         row = asdict(self)
         return {"sum": sum_of(row), **row}
 
     @classmethod
     def from_row(cls, row: Any, place: object) -> "Certificate":
-        """Make a certificate of what its file, at `place`, holds; QuadragError where it is none, or was altered."""
+        """Read a certificate as it is kept at `place`; QuadragError where it is none, or was altered."""
         names = [field.name for field in fields(cls)]
         entries: dict[str, Any] = {name: row.get(name) for name in names} if isinstance(row, dict) else {}
         if entries.get("form") != FORM or row != {"sum": sum_of(entries), **entries}:
@@ -135,14 +130,12 @@ class Certificate:
         return cls(**entries)
 
     def fits(self, signature: str) -> bool:
-        """Tell whether a row of scores with this signature was judged by this judge with this prompt."""
         signed = read_signature(signature)
         named = signature.partition("|")[0] == self.metric
         return named and signed.get("judge") == self.judge and signed.get("prompt") in self.prompts
 
     @property
     def is_chance(self) -> bool:
-        """Whether the judge agrees with people no better than chance, so that its verdicts say nothing."""
         return self._may_be_chance and (self.figures["kappa"] or 0) <= _NO_KAPPA
 
     @property
@@ -151,7 +144,6 @@ class Certificate:
         return kappa is None or (between[0] if between else kappa) <= 0
 
     def note(self, keys: Sequence[str]) -> Note:
-        """Make the note of what a reader of scores by some keys is told."""
         figures = self.figures
         between = figures["agreement_interval"]
         low_high = f" (95% {_percent(between[0])}\u2013{_percent(between[1])})" if between else ""
@@ -169,18 +161,15 @@ def round_two(value: float | None) -> str:
 
 
 def _percent(value: float) -> str:
-    """Write a share in percent, a half upwards, as 0.825 as 83."""
     return f"{100 * value + 1e-7:.0f}"
 
 
 def read_signature(signature: str) -> dict[str, str]:
-    """Return the fields of a metric's signature."""
     fields = (part.partition(":") for part in signature.split("|")[1:])
     return {name: value for name, _, value in fields}
 
 
 def read_certificates(names: Sequence[str]) -> list[Certificate]:
-    """Read certificates; QuadragError where a file is none, or was altered."""
     certificates = []
     for name in names:
         try:
@@ -191,35 +180,22 @@ def read_certificates(names: Sequence[str]) -> list[Certificate]:
     return certificates
 
 
+def kept_certificates(run: RunRecord) -> list[Certificate]:
+    return [Certificate.from_row(row, "run.json") for row in run.certificates]
+
+
 def find_certificate(certificates: Sequence[Certificate], signature: str) -> Certificate | None:
-    """Return the first certificate that stands for the judge of a row; None where none does."""
     return next((certificate for certificate in certificates if certificate.fits(signature)), None)
 
 
-def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
-    """Return certificates in their order, equal ones once."""
-    return list({sum_of(asdict(certificate)): certificate for certificate in certificates}.values())
-
-
-def lay_beside(results: Iterable[Run], certificates: Sequence[Certificate] = ()) -> None:
-    """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
-
-    `certificates`, which the user names, go before those that are kept with a run.
-    """
-    for result in results:
-        place = f"the certificate kept in {result.folder}"
-        kept = [Certificate.from_row(row, place) for row in result.record.certificates]
-        result.certificates = unique([*certificates, *kept])
-        found = {row.key.name: find_certificate(result.certificates, row.signature) for row in result.scores}
-        by_chance = {name for name, certificate in found.items() if certificate and certificate.is_chance}
-        result.scores = [discredit(score) if score.key.verdict in by_chance else score for score in result.scores]
+def mark_by_chance(scores: Sequence[Score], certificates: Sequence[Certificate]) -> list[Score]:
+    first_fits = {score.key.name: find_certificate(certificates, score.signature) for score in scores}
+    by_chance = {name for name, certificate in first_fits.items() if certificate and certificate.is_chance}
+    return [discredit(score) if score.key.verdict in by_chance else score for score in scores]
 
 
 def discredit(score: Score) -> Score:
-    """Mark a score whose value rests on verdicts that agree with people no better than chance.
-
-    None that rules alone decided.
-    """
+    """Mark a score as resting on verdicts that say nothing; none that rules alone decided."""
     if score.counts.by_rule or score.status not in (Status.OK, Status.UNRELIABLE):
         return score
     return replace(score, status=Status.UNTRUSTED_JUDGE, reason=Cause.JUDGE_BY_CHANCE)
@@ -232,10 +208,15 @@ def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note
     """
     certified: dict[str, tuple[Certificate, dict[str, None]]] = {}
     uncertified: dict[str, tuple[Run, dict[str, None]]] = {}
+    kept: dict[str, Certificate] = {}
     for result in results:
-        for score in _find_judged(result, profile):
+        certificates = kept_certificates(result.record)
+        kept |= {str(certificate): certificate for certificate in certificates}
+        for score in result.whole(profile):
+            if not _is_judged(score) or score.status is Status.INVALID or score.counts.by_rule:
+                continue
             judge = read_signature(score.signature)["judge"]
-            if certificate := find_certificate(result.certificates, score.signature):
+            if certificate := find_certificate(certificates, score.signature):
                 certified.setdefault(str(certificate.note(())), (certificate, {}))[1][score.label] = None
             elif score.status is not Status.UNTRUSTED_JUDGE:  # that says more
                 uncertified.setdefault(judge, (result, {}))[1][score.label] = None
@@ -244,18 +225,11 @@ def note_judges(results: Sequence[Run], profile: str = PROFILES[0]) -> list[Note
         params = {"judge": judge, "folder": shlex.quote(str(result.folder or "RUN")), "keys": [*keys]}
         notes.append(Note(NoteCode.JUDGE_UNCERTIFIED, params))
     signatures = [score.signature for result in results for score in result.scores if _is_judged(score)]
-    for one in unique(certificate for result in results for certificate in result.certificates):
-        if not any(map(one.fits, signatures)):
-            notes.append(Note(NoteCode.CERTIFICATE_UNUSED, {"judge": one.judge, "labels": one.labels["name"]}))
-    return notes
-
-
-def _find_judged(result: Run, profile: str) -> Iterator[Score]:
-    """Find the scores that rest on a judge: there is a value, and rules do not decide all answers."""
-    for score in result.whole(profile):
-        by_rule = score.counts.n_scored == score.counts.n_ruled > 0
-        if _is_judged(score) and score.status is not Status.INVALID and not by_rule:
-            yield score
+    unused = [certificate for certificate in kept.values() if not any(map(certificate.fits, signatures))]
+    return notes + [
+        Note(NoteCode.CERTIFICATE_UNUSED, {"judge": certificate.judge, "labels": certificate.labels["name"]})
+        for certificate in unused
+    ]
 
 
 def _is_judged(score: Score) -> bool:

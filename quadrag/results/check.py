@@ -11,25 +11,23 @@ from typing import Any, TypeAlias
 from quadrag.benchmark import NO_JUDGE, NOT_GIVEN, load
 from quadrag.catalogue import configs
 from quadrag.errors import one_line
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import WEIGHTED, metric_record, show_key
 from quadrag.prompts import are_own
 from quadrag.provenance import Provenance
 from quadrag.spec import EXTRACTIVE, MOST_FAILED, NONE, RAG, UNKNOWN, WHOLE
 from quadrag.stats import NOT_APPLICABLE
 
-from .certificates import REFUSED
+from .certificates import REFUSED, kept_certificates, mark_by_chance
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
-from .note import Note, NoteCode, notes_of
-from .record import RunRecord
+from .record import Note, NoteCode, RunRecord
 from .run import ALL, PROFILES, UNJUDGED, Cause, Counts, Run, Score, ScoreKey, Status, record_of
 
-_CALLS = (Cause.API_ERROR, Cause.RAISED, Cause.UNPARSABLE)  # of which a run keeps what was said
+# Of which a run keeps what was said, with the kind of their sentence then.
+_WITH_WORDS = {Cause.API_ERROR: "said", Cause.RAISED: "raised_said", Cause.UNPARSABLE: "said"}
 
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How many items of a score failed; equal ones are told of together."""
-
     tried: int  # items that its metric applies to
     total: int  # those of them that could fail, since no rule decided them; of replies alone, all
     failed: int
@@ -39,41 +37,38 @@ class Failures:
 
     @property
     def cause(self) -> Cause:
-        """Why most failed."""
         return Cause(max(self.reasons, key=self.reasons.__getitem__))
 
 
-Found: TypeAlias = Mapping[tuple[ScoreKey, str], Failures]  # by score and profile
+AllFailures: TypeAlias = Mapping[tuple[ScoreKey, str], Failures]  # by score and profile
 
 
 def settle_scores(scores: Sequence[Score], run: RunRecord, lines: Lines) -> list[Score]:
     """Return the scores of a finished run with status and reason, and note in the run what failed of its items."""
-    failures = find_failures(scores, run, lines)
+    failures = _find_failures(scores, run, lines)
     derived = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
-    kept = [row for row in run.notes if row["code"] not in derived]
-    run.notes = [*(note.as_row() for note in check_run(scores, run, failures)), *kept]
-    return set_status(scores, run, failures)
+    run.notes = [*_check_run(scores, run, failures), *(note for note in run.notes if note.code not in derived)]
+    return mark_by_chance(_set_status(scores, run, failures), kept_certificates(run))
 
 
-def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Found:
-    """Find the scores of which any item failed, under both profiles or under one: what a rule decides differs."""
+def _find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> AllFailures:
     by_split: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in lines:
         by_split.setdefault((line["config"], line["split"]), []).append(line)
-    found = {}
+    failures: dict[tuple[ScoreKey, str], Failures] = {}
     for key in dict.fromkeys(score.key for score in scores if run.short or {*FAILED} & {*score.counts.unscored}):
-        here = by_split.get((key.config, key.split), ())
-        official, corrected = (_count(key, here, profile, run) for profile in PROFILES)
+        of_split = by_split.get((key.config, key.split), ())
+        official, corrected = (_count(key, of_split, profile, run) for profile in PROFILES)
         if corrected.failed > official.failed:
             official = corrected
-        for profile, failures in zip(PROFILES, (official, corrected), strict=True):
-            if failures.failed:
-                found[key, profile] = replace(failures, profile="" if official == corrected else profile)
-    return found
+        for profile, found in zip(PROFILES, (official, corrected), strict=True):
+            if found.failed:
+                failures[key, profile] = replace(found, profile="" if official == corrected else profile)
+    return failures
 
 
 def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failures:
-    name, by_answer = key.name.removesuffix("_weighted"), bool(record_of(key.name).among)
+    name, by_answer = key.name.removesuffix(WEIGHTED), bool(record_of(key.name).among)
     reasons, by_rule = Counter[str](), is_by_rule(key.metric, key.key)
     tried, ruled = 0, 0
     for line in lines:
@@ -98,11 +93,10 @@ def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failure
     return Failures(tried, total, failed, dict(reasons), status)
 
 
-def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[Score]:
-    """Return the scores with their status and reason; without a value, and with what could be read, where invalid."""
+def _set_status(scores: Sequence[Score], run: RunRecord, failures: AllFailures) -> list[Score]:
     scores = [_settle_ruled(score) for score in scores]
     codes = (NoteCode.JUDGE_DOUBTFUL, NoteCode.JUDGE_CONSTANT)
-    doubts = {key: Cause(note.code.value) for note in notes_of(run, *codes) for key in note.params["keys"]}
+    doubts = {key: Cause(note.code.value) for note in run.find_notes(*codes) for key in note.params["keys"]}
 
     def settle(score: Score) -> Score:
         lost = failures.get((score.key, score.profile))
@@ -113,7 +107,7 @@ def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list
             n_ruled = min(score.counts.n_ruled, n)
             counts = replace(score.counts, n_scored=n, n_filled=0, n_ruled=n_ruled, unscored=unscored)
             return replace(score, value=None, interval=None, counts=counts, status=lost.status, reason=lost.cause)
-        if is_unjudged(score, run):
+        if _is_unjudged(score, run):
             cause, n = Cause.JUDGE_DEAD if run.dead_judge else Cause.JUDGE_UNREAD, score.counts.n_total
             counts = Counts(n, n_scored=0, unscored={UNJUDGED: n})
             return replace(score, value=None, interval=None, counts=counts, status=Status.INVALID, reason=cause)
@@ -124,7 +118,7 @@ def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list
     return [settle(score) for score in scores]
 
 
-def is_unjudged(score: Score, run: RunRecord) -> bool:
+def _is_unjudged(score: Score, run: RunRecord) -> bool:
     """Whether a score has no value since the judge was asked no further, or does not answer.
 
     Without a judge `error_correction` would be another measure, of what a phrase finds.
@@ -143,7 +137,7 @@ def _settle_ruled(score: Score) -> Score:
     return replace(score, counts=replace(counts, unscored=kept, n_scored=(counts.n_scored or 0) + lost, n_filled=0))
 
 
-def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[Note]:
+def _check_run(scores: Sequence[Score], run: RunRecord, failures: AllFailures) -> list[Note]:
     """Make the notes on the items of a run that failed; what of the other profile has no value needs none."""
     groups: dict[tuple[Any, ...], list[tuple[ScoreKey, Failures]]] = {}
     for (key, profile), lost in failures.items():
@@ -155,7 +149,7 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
     notes = []
     for (code, _, _, form, _), group in groups.items():
         lost = group[0][1]
-        said = next(iter(run.failures.values()), None) if lost.cause in _CALLS else None
+        said = next(iter(run.failures.values()), None) if lost.cause in _WITH_WORDS else None
         params = {name: getattr(lost, name) for name in ("profile", "failed", "total", "reasons")}
         params |= {"judge": run.judge, "limit": run.max_failed, "cause": lost.cause.value}
         params["said"] = run.verdict if form and run.judge and lost.cause is Cause.UNPARSABLE else said
@@ -163,15 +157,12 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
 
     unjudged: dict[tuple[str, str], list[ScoreKey]] = {}
     for score in scores:
-        if is_unjudged(score, run):
+        if _is_unjudged(score, run):
             unjudged.setdefault((score.key.config, score.key.split), []).append(score.key)
     params = {"cause": Cause.JUDGE_UNREAD.value, "judge": run.unread_judge, "said": run.verdict}
     if run.dead_judge:
-        params = {
-            "cause": Cause.JUDGE_DEAD.value,
-            "judge": run.judge,
-            "said": run.stopped and run.stopped["params"]["said"],
-        }
+        dead_said = run.stopped and run.stopped["params"]["said"]
+        params = {"cause": Cause.JUDGE_DEAD.value, "judge": run.judge, "said": dead_said}
     return notes + [_note(NoteCode.INVALID, keys, **params) for keys in unjudged.values()]
 
 
@@ -197,12 +188,15 @@ _OPTIONS = {"no judge": "--judge", "no embedding": "--bertscore"}  # by what a m
 def check_validity(result: Run) -> list[Note]:
     """Make those notes of a run without which its numbers mislead."""
     run = result.record
-    notes = [Note(NoteCode.MADE_UP_DATA)] if run.whose is Provenance.SAMPLE else []
-    notes += _check_parts(result)
-    notes += check_failures(run)
-    notes += [_of_judge(note, result) for note in notes_of(run, NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)]
-    notes += [*_check_texts(result), *_check_passages(run)]
-    return [*notes, *[Note(NoteCode.MATCHED_BY_IDS)] * run.by_ids]
+    return [
+        *[Note(NoteCode.MADE_UP_DATA)] * (run.provenance is Provenance.SAMPLE),
+        *_check_parts(result),
+        *check_failures(run),
+        *(_of_judge(note, result) for note in run.find_notes(NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)),
+        *_check_texts(result),
+        *_check_passages(run),
+        *[Note(NoteCode.MATCHED_BY_IDS)] * run.by_ids,
+    ]
 
 
 def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[0]) -> list[Note]:
@@ -212,8 +206,8 @@ def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[
 
 
 def check_failures(run: RunRecord) -> list[Note]:
-    """Return what failed of a run's items, as it is said."""
-    return [_of_failure(note) for note in notes_of(run, NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED)]
+    codes = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
+    return [_of_failure(note) for note in run.find_notes(*codes)]
 
 
 def _check_parts(result: Run) -> Iterator[Note]:
@@ -227,30 +221,21 @@ def _check_parts(result: Run) -> Iterator[Note]:
         yield Note(NoteCode.PARTIAL, {"kind": "files", **part._asdict()})
 
 
-def is_part(run: RunRecord) -> bool:
-    """Whether a run is over a part of the questions."""
-    return bool(run.coverage or run.held)
-
-
 def _of_failure(note: Note) -> Note:
-    """Return a kept note on items that failed with what says why most did and what to do."""
     params = note.params
     kept = {
         name: params[name] for name in ("judge", "failed", "total", "limit", "reasons", "profile") if name in params
     }
-    kept |= {"places": [f"{params['config']} {params['split']}"], "keys": _show(params["keys"])}
+    labels = [show_key(*name.split(".", 1)) for name in params["keys"]]
+    kept |= {"places": [f"{params['config']} {params['split']}"], "keys": labels}
     if note.code is NoteCode.FAILED_COUNTED:
         how = "short" if {*params["reasons"]} <= {*SHORT} else params["profile"] or "both"
         return Note(note.code, kept | {"counted": Note(note.code, {"kind": f"counted.{how}"})})
     cause, said = Cause(params["cause"]), params["said"]
     form = metric_record(params["keys"][0].partition(".")[0]).verdict if params["judge"] is not None else ""
     name = cause.value.replace(" ", "_")
-    if said and cause is Cause.UNPARSABLE and form:
-        name = "verdict"
-    elif said and cause in (Cause.API_ERROR, Cause.UNPARSABLE):
-        name = "said"
-    elif said and cause is Cause.RAISED:
-        name = "raised_said"
+    if said:
+        name = "verdict" if form and cause is Cause.UNPARSABLE else _WITH_WORDS.get(cause, name)
     kind = name if cause in (Cause.JUDGE_UNREAD, Cause.JUDGE_DEAD) else "share"
     why = Note(NoteCode.INVALID, {"kind": f"why.{name}", **kept, "said": said, "form": form})
     return Note(note.code, {"kind": kind, **kept, "why": why})
@@ -278,10 +263,6 @@ def _write(verdict: float | str) -> str:
     return verdict.replace("_", " ") if isinstance(verdict, str) else f"{verdict:g}"
 
 
-def _show(names: Sequence[str]) -> list[str]:
-    return [show_key(*name.split(".", 1)) for name in names]
-
-
 def _check_texts(result: Run) -> Iterator[Note]:
     run, parse = result.record, load(result.record.benchmark).parse
     places: dict[str, list[object]] = {}  # the questions of each text
@@ -300,8 +281,7 @@ def _check_texts(result: Run) -> Iterator[Note]:
         yield Note(NoteCode.EMPTY_ANSWERS, {"kind": "own" if own else "model", "count": empty, "total": total})
     for text, questions in places.items():
         if len({*questions}) > 1 and len(questions) >= _MOSTLY * total:
-            said = one_line(text, _SHOWN)
-            yield Note(NoteCode.SAME_ANSWER, {"count": len(questions), "total": total, "text": said})
+            yield Note(NoteCode.SAME_ANSWER, {"count": len(questions), "total": total, "text": one_line(text, _SHOWN)})
 
 
 def _check_passages(run: RunRecord) -> Iterator[Note]:
@@ -313,17 +293,16 @@ def _check_passages(run: RunRecord) -> Iterator[Note]:
         kind = "no_gold_option" if options else "no_gold"
         yield Note(NoteCode.RETRIEVAL_UNMEASURED, {"kind": kind, "count": gave["passages"], "options": options})
     if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
-        counts = {"count": bare, "total": gave["questions"] + bare}
-        yield Note(NoteCode.RETRIEVAL_UNMEASURED, {"kind": "bare", **counts})
+        params = {"kind": "bare", "count": bare, "total": gave["questions"] + bare}
+        yield Note(NoteCode.RETRIEVAL_UNMEASURED, params)
 
 
 def _check_data(run: RunRecord) -> Iterator[Note]:
-    """Say on what data a run is, what was not ours, and under which settings it was made."""
     known = configs(run.benchmark)
     kind = "plain"
-    if run.whose is not Provenance.OWN and (run.config.endswith("_original") or f"{run.config}_original" in known):
+    if run.provenance is not Provenance.OWN and (run.config.endswith("_original") or f"{run.config}_original" in known):
         kind = "original" if run.config.endswith("_original") else "revised"
-    sample = {"level": "detail"} if run.whose is Provenance.SAMPLE else {}  # of which a warning is given
+    sample = {"level": "detail"} if run.provenance is Provenance.SAMPLE else {}  # of which a warning is given
     searched = run.options if run.retrieval else {}
     corpus = [f"corpus with {name}={searched[name]}" for name in load(run.benchmark).corpus_options if name in searched]
     yield Note(NoteCode.DATA, {"kind": kind, "source": "; ".join([run.source, *corpus]), **sample})
@@ -360,7 +339,6 @@ def list_settings(run: RunRecord) -> list[str]:
 
 
 def _check_metrics(scores: Sequence[Score]) -> Iterator[Note]:
-    """Explain the values that no paper defines, and say of which a lower one is better."""
     for score in {score.label: score for score in scores if score.ran and score.record.about}.values():
         yield Note(NoteCode.ABOUT, {"key": score.label, "about": score.prose(score.record.about)})
     if lower := dict.fromkeys(score.label for score in scores if score.ran and score.record.direction == "lower"):
@@ -368,7 +346,6 @@ def _check_metrics(scores: Sequence[Score]) -> Iterator[Note]:
 
 
 def check_lacking(scores: Sequence[Score]) -> Iterator[Note]:
-    """Say which metrics did not run and what runs them, and what has no value though it did not fail."""
     missing: dict[str, dict[str, None]] = {}
     for score in scores:
         if not score.ran:
@@ -393,8 +370,8 @@ def explain_score(score: Score) -> Note | str:
     """Say why a score has no value, or why that says nothing of the answers; "" where neither is so."""
     if score.status is Status.INVALID and not score.reason.startswith("judge"):
         lost = {why: n for why, n in score.counts.unscored.items() if why in FAILED}
-        counts = {"failed": sum(lost.values()), "total": score.counts.n_total}
-        return Note(NoteCode.REASON, {"kind": "failed", "reasons": lost, **counts})
+        params = {"kind": "failed", "reasons": lost, "failed": sum(lost.values()), "total": score.counts.n_total}
+        return Note(NoteCode.REASON, params)
     if score.status is Status.UNRELIABLE or (score.status is Status.UNTRUSTED_JUDGE and score.value is None):
         return ""
     return Note(NoteCode.REASON, {"kind": score.reason}) if score.reason in _REASONS else score.reason

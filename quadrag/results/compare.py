@@ -13,7 +13,7 @@ from operator import itemgetter
 from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
 
-from quadrag.metric_record import KeyRecord, find_verdict, metric_record
+from quadrag.metric_record import WEIGHTED, KeyRecord, find_verdict, metric_record
 from quadrag.stats import (
     Interval,
     Item,
@@ -26,25 +26,22 @@ from quadrag.stats import (
     wilson,
 )
 
-from .items import counts, items_of, stratify
-from .note import NoteCode, keys_of
-from .record import RunRecord
-from .run import PROFILES, Asked, Place, Run, Score, Status, find_by_phrase
-from .selection import WEIGHTED, average_samples, name_question, name_whole, pick_headlines, pool_rows
+from .certificates import kept_certificates
+from .items import average_samples, counts, items_of, name_question, name_whole, pick_headlines, stratify, with_pooled
+from .record import NoteCode, RunRecord
+from .run import PROFILES, Place, Run, Score, Status, find_by_phrase
 
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 FEW = 5  # questions, below which a difference has no interval and no verdict
 NOBODY = (False, False)
 _OF_ITEM = itemgetter("config", "split", "id", "sample")
 
-At: TypeAlias = tuple[int, Place]  # which of the runs
-Two: TypeAlias = tuple[Run, Run]
+RunAndPlace: TypeAlias = tuple[int, Place]  # which of the runs
+RunPair: TypeAlias = tuple[Run, Run]
 Values: TypeAlias = tuple[dict[Any, float], dict[Any, float]]  # what each question counts as in either run
 
 
 class Reason(StrEnum):
-    """Why a score of two runs has no difference."""
-
     INVALID = "invalid"
     ONLY_ONE = "only_one"  # has it, or was judged
     JUDGE_CONSTANT = "judge_constant"  # it says the same of every answer
@@ -58,8 +55,6 @@ class Reason(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What the other run is by a score."""
-
     BETTER = "better"
     WORSE = "worse"
     UNDECIDED = "not decided"
@@ -69,8 +64,6 @@ class Verdict(StrEnum):
 
 
 class Changes(NamedTuple):
-    """On how many questions the other run is better, worse and equal."""
-
     better: int
     worse: int
     equal: int
@@ -78,8 +71,6 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a run differs by from the first one, by one score, on the questions that both have."""
-
     run: int  # its place among all runs
     place: Place
     headline: bool
@@ -98,17 +89,14 @@ class Difference:
 
     @property
     def record(self) -> KeyRecord:
-        """What its values mean."""
         return record_at(self.place)
 
     @property
     def decisive(self) -> float:
-        """The p that a verdict goes by."""
         return self.p if self.p_holm is None else self.p_holm
 
     @property
     def detectable(self) -> float:
-        """The smallest true difference that as many questions show to a test at 5% in four of five cases."""
         return detectable(self.spread, self.n)
 
     @property
@@ -129,17 +117,20 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Runs, the first of which the others are compared with, and what these differ by: the headlines first."""
-
     runs: Sequence[Run]
     profile: str
     differences: Sequence[Difference]
 
     def list_told(self) -> list[Difference]:
         """Return the headlines that have a verdict; of those over all splits these alone, not each split."""
-        told = [one for one in self.differences if one.headline and one.verdict not in (Verdict.NONE, Verdict.FEW)]
-        whole = {(one.run, one.place[0], *one.place[2:]) for one in told if one.splits}
-        return [one for one in told if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
+        return drop_parts(
+            [one for one in self.differences if one.headline and one.verdict not in (Verdict.NONE, Verdict.FEW)]
+        )
+
+
+def drop_parts(differences: Sequence[Difference]) -> list[Difference]:
+    whole = {(one.run, one.place[0], *one.place[2:]) for one in differences if one.splits}
+    return [one for one in differences if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
 
 
 def find_lead(told: Sequence[Difference]) -> Place | None:
@@ -173,31 +164,22 @@ def find_worse(comparison: Comparison) -> list[Difference]:
 
 
 def record_at(place: Place) -> KeyRecord:
-    """Return what the values of a place mean."""
     return metric_record(place[2]).key(place[3])
 
 
 def has_better(place: Place) -> bool:
-    """Whether one end of a metric is the better one, so that a difference asks for a verdict; of lengths neither is."""
     return record_at(place).direction != "none"
 
 
 def compare(base: Run, others: Sequence[Run], profile: str = PROFILES[0], every: bool = False) -> Comparison:
-    """Compare runs with a first one.
-
-    Args:
-        base: it.
-        others: one or more of the same benchmark.
-        profile: ``official`` or ``corrected``.
-        every: all metrics, not the headlines alone.
-    """
+    """Compare runs with a first one of the same benchmark by their headlines or, `every`, by all metrics."""
     runs = [base, *others]
-    heads = list(dict.fromkeys(row.place for one in runs for row in pick_headlines(one.scores, profile)))
-    found = _compare_family(runs, heads, profile, headline=True)
+    heads = list(dict.fromkeys(score.place for run in runs for score in pick_headlines(run.scores, profile)))
+    differences = _compare_family(runs, heads, profile, headline=True)
     if every:
-        rest = dict.fromkeys(row.place for one in runs for row in one.whole(profile) if row.ran)
-        found += _compare_family(runs, [place for place in rest if place not in heads], profile, headline=False)
-    return Comparison(runs, profile, found)
+        ran = dict.fromkeys(score.place for run in runs for score in run.whole(profile) if score.ran)
+        differences += _compare_family(runs, [place for place in ran if place not in heads], profile, headline=False)
+    return Comparison(runs, profile, differences)
 
 
 class _Paired(NamedTuple):
@@ -206,37 +188,52 @@ class _Paired(NamedTuple):
     p_holm: float | None = None
 
 
-_Family: TypeAlias = dict[At, _Paired]
+_Family: TypeAlias = dict[RunAndPlace, _Paired]
 
 
 def _compare_family(runs: Sequence[Run], places: Sequence[Place], profile: str, headline: bool) -> list[Difference]:
     """Compare runs with the first one by some scores; of several splits what is over all of them stands first."""
-    shown, whole = _pair_family(runs, places, profile), _find_whole(runs[0], places)
-    overall = _pool_family(runs, whole, shown)
-    parts = {place for here in whole.values() for place in here}
+    whole = _find_whole(runs[0], places)
+    shown: _Family = {}
+    overall: _Family = {}
+    for number in range(1, len(runs)):
+        for place in places:
+            if paired := _pair((runs[0], runs[number]), place, profile):
+                shown[number, place] = paired
+        for place, split_places in whole.items():
+            values = [shown[number, part].values for part in split_places if (number, part) in shown]
+            if len(values) == len(split_places) and (paired := _pool((runs[0], runs[number]), place, values)):
+                overall[number, place] = paired
+    shown = _adjust(shown, lambda at: (at[0], at[1][3].endswith(WEIGHTED)))
+    overall = _adjust(overall, lambda at: (at[0], at[1][0]))
+
+    parts = {part for split_places in whole.values() for part in split_places}
     rows = []
-    for result in runs:
-        own = result.whole(profile)
-        pooled = pool_rows(result, [row for row in own if row.place in parts], profile)
-        rows.append({row.place: row for row in (*own, *pooled)})
-    found: list[Difference] = []
+    for run in runs:
+        scores = with_pooled(run, [score for score in run.whole(profile) if score.place in parts], profile)
+        rows.append({score.place: score for score in (*run.whole(profile), *scores)})
+    differences: list[Difference] = []
     for number in range(1, len(runs)):
         two, known = (runs[0], runs[number]), (rows[0], rows[number])
-        each = {place: _describe(two, known, (number, place), shown, headline) for place in places}
-        for place, here in whole.items():
-            lacking = [each[part] for part in here if each[part].delta is None]
+        by_place = {place: _describe(two, known, (number, place), shown, headline) for place in places}
+        for place, split_places in whole.items():
+            lacking = [by_place[part] for part in split_places if by_place[part].delta is None]
             if all(part.reason is not Reason.ONLY_ONE for part in lacking):
-                one = replace(_describe(two, known, (number, place), overall, headline), splits=len(here))
-                found.append(replace(one, reason=lacking[0].reason, about=lacking[0].about) if lacking else one)
-        found += each.values()
-    return found
+                one = replace(_describe(two, known, (number, place), overall, headline), splits=len(split_places))
+                differences.append(replace(one, reason=lacking[0].reason, about=lacking[0].about) if lacking else one)
+        differences += by_place.values()
+    return differences
 
 
 def _describe(
-    two: Two, rows: tuple[Mapping[Place, Score], Mapping[Place, Score]], at: At, family: _Family, headline: bool
+    two: RunPair,
+    rows: tuple[Mapping[Place, Score], Mapping[Place, Score]],
+    at: RunAndPlace,
+    family: _Family,
+    headline: bool,
 ) -> Difference:
     number, place = at
-    ours, theirs = (one.get(place) for one in rows)
+    ours, theirs = (by_place.get(place) for by_place in rows)
     if _rest_apart(two, place):  # what a phrase finds stands beside nothing that a judge found
         ours = None if place in find_by_phrase(two[0].scores) else ours
         theirs = None if place in find_by_phrase(two[1].scores) else theirs
@@ -258,9 +255,8 @@ def _describe(
 
 
 def _find_reason(
-    two: Two, place: Place, scores: tuple[Score | None, Score | None]
+    two: RunPair, place: Place, scores: tuple[Score | None, Score | None]
 ) -> tuple[Reason | None, tuple[bool, bool]]:
-    """Find why a score has no difference, and which of the runs that is about; None where neither has it."""
     first, second = (row.status if row else Status.NOT_RUN for row in scores)
     there = first is not Status.NOT_RUN, second is not Status.NOT_RUN
     if Status.INVALID in (first, second):
@@ -288,7 +284,6 @@ def is_same(first: Run, second: Run, question: Any) -> bool:
 
 @lru_cache(maxsize=1)  # of the two that are compared: every metric asks
 def answer_alike(first: Run, second: Run) -> bool:
-    """Whether two runs share a question, and all answers to those that they share are the same texts."""
     shared = [at for at in first.texts if at in second.texts and is_same(first, second, at[0])]
     return bool(shared) and all(first.texts[at] is not None and first.texts[at] == second.texts[at] for at in shared)
 
@@ -299,8 +294,7 @@ def find_doubt(first: Run, second: Run, name: str) -> Reason | None:
     if not verdict:
         return None
     both = (first, second)
-    constant = any(verdict in keys_of(one.record, NoteCode.JUDGE_CONSTANT) for one in both)
-    if constant and not any(_has_both(one, verdict) for one in both):
+    if _is_noted(both, NoteCode.JUDGE_CONSTANT, verdict) and not any(_has_both(one, verdict) for one in both):
         return Reason.JUDGE_CONSTANT
     if answer_alike(first, second):
         mine, theirs = ({_OF_ITEM(row): row for row in one.items} for one in both)
@@ -308,14 +302,20 @@ def find_doubt(first: Run, second: Run, name: str) -> Reason | None:
             return Reason.SAME_ANSWERS
     elif name_judges(first, second):
         return Reason.DIFFERENT_JUDGES
-    if any(verdict in keys_of(one.record, NoteCode.JUDGE_DOUBTFUL) for one in both):
+    if _is_noted(both, NoteCode.JUDGE_DOUBTFUL, verdict):
         return Reason.JUDGE_DOUBTFUL
     by_chance = (
-        row.key.name == verdict and any(known.is_chance and known.fits(row.signature) for known in one.certificates)
-        for one in both
-        for row in one.scores
+        certificate.fits(score.signature)
+        for run in both
+        for certificate in kept_certificates(run.record)
+        for score in run.scores
+        if certificate.is_chance and score.key.name == verdict
     )
     return Reason.JUDGE_BY_CHANCE if any(by_chance) else None
+
+
+def _is_noted(both: RunPair, code: NoteCode, verdict: str) -> bool:
+    return any(verdict in note.params["keys"] for run in both for note in run.record.find_notes(code))
 
 
 def _has_both(result: Run, verdict: str) -> bool:
@@ -340,7 +340,7 @@ def _describe_judges(run: RunRecord) -> list[str]:
     return [run.judge, f"{run.judge} ({services})" if services else "", f"{run.judge} (prompt {prompt or '–'})"]
 
 
-def _rest_apart(two: Two, place: Place) -> bool:
+def _rest_apart(two: RunPair, place: Place) -> bool:
     """Whether a value of one run rests on what a phrase finds, and that of the other on a judge."""
     if not find_verdict(*place[2:]):
         return False
@@ -351,27 +351,7 @@ def _rest_apart(two: Two, place: Place) -> bool:
 # Pairs.
 
 
-class _Sides(NamedTuple):
-    """The items of two runs on the questions that both have, what these count as, and what is known of them."""
-
-    items: tuple[list[Item], list[Item]]
-    values: Values
-    asked: Mapping[Any, Asked]
-    worst: float  # of an unscored item
-
-
-def _pair_family(runs: Sequence[Run], places: Sequence[Place], profile: str) -> _Family:
-    found: _Family = {}
-    for number, second in enumerate(runs[1:], 1):
-        for place in places:
-            sides = _find_sides((runs[0], second), place, profile)
-            if sides and (pair := _pair(sides, place, profile)):
-                found[number, place] = _Paired(pair, sides.values)
-    return _adjust(found, lambda at: (at[0], at[1][3].endswith(WEIGHTED)))
-
-
 def _find_whole(base: Run, places: Sequence[Place]) -> dict[Place, list[Place]]:
-    """Find what is over several splits of a config together, with the place of each split."""
     found: dict[tuple[str, str, str], list[Place]] = {}
     for place in places:
         if place[1] in base.record.splits and has_better(place) and not place[3].endswith(WEIGHTED):
@@ -381,52 +361,41 @@ def _find_whole(base: Run, places: Sequence[Place]) -> dict[Place, list[Place]]:
     }
 
 
-def _pool_family(runs: Sequence[Run], whole: Mapping[Place, Sequence[Place]], family: _Family) -> _Family:
-    """Pair the same over all splits of a config together; p is adjusted for these differences alone.
+def _pool(two: RunPair, place: Place, by_split: Sequence[Values]) -> _Paired | None:
+    """Pair what questions of all splits of a config count as.
 
     What is drawn is the question: it counts as the mean over the splits in which both runs scored it, so that what
-    recurs in every split, as RGB's questions do with other passages, is counted once.
+    recurs in every split, with other passages, is counted once.
     """
-    pooled: _Family = {}
-    for number, second in enumerate(runs[1:], 1):
-        asked = runs[0].asked or second.asked
-        for place, here in whole.items():
-            if not all((number, part) in family for part in here):
-                continue
-            found: dict[Any, list[tuple[float, float]]] = {}
-            for part in here:
-                ones, others = family[number, part].values
-                for question in filter(others.__contains__, ones):
-                    both = ones[question], others[question]
-                    found.setdefault(name_question(asked, question), []).append(both)
-            one, other = ({what: fmean(both[at] for both in each) for what, each in found.items()} for at in range(2))
-            sides = [[Item(question, value) for question, value in side.items()] for side in (one, other)]
-            if pair := _widen(place, paired_difference([sides[0]], [sides[1]])):
-                pooled[number, place] = _Paired(pair, (one, other))
-    return _adjust(pooled, lambda at: (at[0], at[1][0]))
+    asked = two[0].asked or two[1].asked
+    pairs: dict[Any, list[tuple[float, float]]] = {}
+    for ones, others in by_split:
+        for question in filter(others.__contains__, ones):
+            pairs.setdefault(name_question(asked, question), []).append((ones[question], others[question]))
+    first, second = ({what: fmean(both[at] for both in each) for what, each in pairs.items()} for at in range(2))
+    items = [[Item(question, value) for question, value in side.items()] for side in (first, second)]
+    pair = _widen(place, paired_difference([items[0]], [items[1]]))
+    return _Paired(pair, (first, second)) if pair else None
 
 
-def _adjust(family: _Family, kind_of: Callable[[At], Hashable]) -> _Family:
+def _adjust(family: _Family, kind_of: Callable[[RunAndPlace], Hashable]) -> _Family:
     """Adjust p of differences by Holm's rule: all that is told of differences goes by it.
 
     Those of one kind and one shape ask one question, as accuracy and hallucination where every answer is one or the
     other: they count once, and have one p, adjusted from the largest of theirs. What cannot be decided is not counted
     (Tarone 1990): one of few questions, or without a gain or loss on any; nor is one without a better end.
     """
-    told = {at: pair for at, (pair, *_) in family.items() if pair.n >= FEW and (pair.difference or pair.spread)}
-    shapes = {at: (kind_of(at), _shape(gains_of(family[at].values, at[1]))) for at in told if has_better(at[1])}
+    testable = {at: pair for at, (pair, *_) in family.items() if pair.n >= FEW and (pair.difference or pair.spread)}
+    shapes = {at: (kind_of(at), _shape(gains_of(family[at].values, at[1]))) for at in testable if has_better(at[1])}
     largest: dict[Hashable, float] = {}
-    for at, found in shapes.items():
-        largest[found] = max(told[at].p, largest.get(found, 0.0))
+    for at, shape in shapes.items():
+        largest[shape] = max(testable[at].p, largest.get(shape, 0.0))
     adjusted = dict(zip(largest, holm(list(largest.values())), strict=True))
     return {at: paired._replace(p_holm=adjusted.get(shapes.get(at))) for at, paired in family.items()}
 
 
 def _shape(gains: Mapping[Any, float]) -> Hashable:
-    """Return what each question gained, in proportion to the first that is not 0.
-
-    It is the same of two metrics whose gains are equal, opposite or multiples, question by question.
-    """
+    """Return what each question gained, by the first that is not 0: the same of opposites and multiples."""
     changed = {question: gain for question, gain in gains.items() if abs(gain) > 1e-9}
     unit = next(iter(changed.values()), 1.0)
     return frozenset((question, round(gain / unit, 6)) for question, gain in changed.items())
@@ -440,53 +409,55 @@ def gains_of(values: Values, place: Place) -> dict[Any, float]:
 
 
 def list_gains(first: Run, second: Run, place: Place, profile: str = PROFILES[0]) -> dict[Any, float]:
-    """Return what each question that both runs scored gained in the second one, its samples' mean, by its key."""
     sides = _find_sides((first, second), place, profile)
-    return gains_of(sides.values, place) if sides else {}
+    return gains_of(_count(sides, place, profile), place) if sides else {}
 
 
-def _find_sides(two: Two, place: Place, profile: str) -> _Sides | None:
-    """Find the items of two runs that may be paired; None where there are none, or a score is invalid."""
+def _find_sides(two: RunPair, place: Place, profile: str) -> list[list[Item]]:
+    """Find the items of two runs on the questions that both have; [] where they may not be paired."""
     first, second = two
     if _rest_apart(two, place) or find_doubt(first, second, _name_items(place)):
-        return None
-    if any(row.place == place and row.status is Status.INVALID for one in two for row in one.whole(profile)):
-        return None
-    asked = first.asked or second.asked
-    units = {question: one.unit for question, one in asked.items() if one.unit}
-    ones, others = (
-        [item for item in _find_items(here, place, profile, units) if is_same(here, other, item.question)]
-        for here, other in (two, two[::-1])
-    )
-    if not (ones and others):
-        return None
-    worst = record_at(place).worst
-    before, after = (average_samples(side, choose_fill(profile, worst)) for side in (ones, others))
-    return _Sides((ones, others), (before, after), asked, worst)
+        return []
+    if any(score.place == place and score.status is Status.INVALID for run in two for score in run.whole(profile)):
+        return []
+    units = {question: asked.unit for question, asked in (first.asked or second.asked).items() if asked.unit}
+    sides = [
+        [item for item in _find_items(run, place, profile, units) if is_same(run, other, item.question)]
+        for run, other in (two, two[::-1])
+    ]
+    return sides if all(sides) else []
+
+
+def _count(sides: Sequence[Sequence[Item]], place: Place, profile: str) -> Values:
+    first, second = (average_samples(side, choose_fill(profile, record_at(place).worst)) for side in sides)
+    return first, second
 
 
 def _name_items(place: Place) -> str:
     return f"{place[2]}.{place[3].removesuffix(WEIGHTED)}"
 
 
-def _find_items(one: Run, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
-    rows = [row for row in one.items if (row["config"], row["split"]) == place[:2]]
-    return items_of(rows, _name_items(place), profile, units)
+def _find_items(run: Run, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
+    return items_of(run.lines(*place[:2]), _name_items(place), profile, units)
 
 
-def _pair(sides: _Sides, place: Place, profile: str) -> Pair | None:
+def _pair(two: RunPair, place: Place, profile: str) -> _Paired | None:
     """Pair means or, on the questions that count in both so that these have the same strata, weighted ones."""
-    if not place[3].endswith(WEIGHTED):
-        return paired_difference(*([side] for side in sides.items), profile=profile, worst=sides.worst)
-    strata = {question: one.stratum for question, one in sides.asked.items() if one.stratum}
-    counting = [{item.question for item in side if counts(item, profile)} for side in sides.items]
-    shared = counting[0] & counting[1]
-    if not shared <= strata.keys():
+    if not (sides := _find_sides(two, place, profile)):
         return None
-    (ones, weights), (others, _) = (
-        stratify([item for item in side if item.question in shared], strata, profile) for side in sides.items
-    )
-    return paired_difference(ones, others, weights=weights, profile=profile, worst=sides.worst)
+    groups = [[side] for side in sides]
+    weights = None
+    if place[3].endswith(WEIGHTED):
+        strata = {what: asked.stratum for what, asked in (two[0].asked or two[1].asked).items() if asked.stratum}
+        counting = [{item.question for item in side if counts(item, profile)} for side in sides]
+        shared = counting[0] & counting[1]
+        if not shared <= strata.keys():
+            return None
+        stratified = [stratify([item for item in side if item.question in shared], strata, profile) for side in sides]
+        groups = [strata_of_run for strata_of_run, _ in stratified]
+        weights = stratified[0][1]
+    pair = paired_difference(*groups, weights=weights, profile=profile, worst=record_at(place).worst)
+    return _Paired(pair, _count(sides, place, profile)) if pair else None
 
 
 def _widen(place: Place, pair: Pair | None) -> Pair | None:

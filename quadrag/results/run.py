@@ -13,15 +13,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from quadrag.benchmark import Stratum
-from quadrag.errors import QuadragError, parse_json
+from quadrag.errors import parse_json
 from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_key
 from quadrag.records import Key
 from quadrag.stats import Interval
 
-from .note import Note, NoteCode
-from .record import RunRecord, check_stage
+from .record import Note, NoteCode, RunRecord, check_stage
 
 Place: TypeAlias = tuple[str, str, str, str]  # config, split, metric and key of a row
+PROFILES = ("official", "corrected")
 ALL = "all"  # the slice that holds every item
 UNJUDGED = "unjudged"  # why items have no value where nothing is to be had of the judge
 _WRITTEN = ("n_total", "n_groups", "n_scored", "n_not_applicable", "unscored", "n_filled", "n_ruled")
@@ -29,8 +29,6 @@ _SCORED = ("n_scored", "n_not_applicable", "unscored")  # which a row has where 
 
 
 class ScoreKey(NamedTuple):
-    """What a score is of."""
-
     benchmark: str
     config: str
     split: str
@@ -39,7 +37,6 @@ class ScoreKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """As items name it."""
         return f"{self.metric}.{self.key}"
 
     @property
@@ -49,8 +46,6 @@ class ScoreKey(NamedTuple):
 
 
 class Status(StrEnum):
-    """Whether a score may be used."""
-
     OK = "ok"
     NOT_RUN = "not_run"  # what it needs was not there, as its reason says
     INVALID = "invalid"  # too many items failed, or nothing is to be had of the judge: it has no value
@@ -87,14 +82,12 @@ class Counts:
     unscored: Mapping[str, int] = field(default_factory=dict)  # by reason
     n_filled: int = 0  # of the unscored, those of which the metric makes a value
     n_ruled: int = 0  # of the scored, those that a rule decided where a judge was there to be asked
-    n_splits: int = 0  # of a value over all splits of a config: how many they are
-    n_answers: int = 0  # the same: answers, where `n_total` counts questions
+    n_answers: int = 0  # of a value over all splits of a config: answers, where `n_total` counts questions
     left_out: int = 0  # the same: answers that failed and do not count
     times: int = 0  # the same: in how many splits each question has a value, where these are as many for all
 
     @property
     def by_rule(self) -> bool:
-        """Whether rules decided all of them."""
         return 0 < (self.n_scored or 0) <= self.n_ruled
 
 
@@ -123,26 +116,21 @@ class Score:
 
     @property
     def place(self) -> Place:
-        """Where it belongs among the scores of a benchmark."""
         return self.key[1:]
 
     @property
     def record(self) -> KeyRecord:
-        """What its values mean."""
         return metric_record(self.key.metric).key(self.key.key)
 
     @property
     def label(self) -> str:
-        """What people call its metric."""
         return show_key(self.key.metric, self.key.key)
 
     def prose(self, text: str) -> dict[str, str]:
-        """Return a sentence of its metric's record by language."""
         return metric_record(self.key.metric).prose(text)
 
     @property
     def ran(self) -> bool:
-        """Whether its metric was computed, though it may be invalid."""
         return self.status is not Status.NOT_RUN
 
     @property
@@ -163,7 +151,6 @@ class Score:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Score":
-        """Read a row of ``scores.json``."""
         names = ("profile", "slice", "value", "signature", "method", "over_scored")
         own: dict[str, Any] = {name: row.get(name) for name in names}
         counts = Counts(**{name: row[name] for name in _WRITTEN if name in row})
@@ -174,7 +161,6 @@ class Score:
         return cls(key=key, interval=interval, counts=counts, status=status, reason=why, **own)
 
     def as_row(self) -> dict[str, Any]:
-        """Return its row of ``scores.json``."""
         row: dict[str, Any] = dict(zip(("benchmark", "config", "split"), self.key, strict=False))
         row |= {"slice": self.slice, "metric": self.key.metric, "key": self.key.key}
         row |= {"profile": self.profile, "value": self.value}
@@ -189,7 +175,6 @@ class Score:
 
 
 def record_of(name: str) -> KeyRecord:
-    """Return what the values of a score mean, by its name in items."""
     metric, _, key = name.partition(".")
     return metric_record(metric).key(key)
 
@@ -206,8 +191,6 @@ PROFILES = ("official", "corrected")
 
 
 class Asked(NamedTuple):
-    """What is kept of a question in a run's folder."""
-
     sha256: str  # a digest of it with its gold, by which two runs know the questions that they share
     unit: str | None = None  # what hangs together with it; None where it stands alone
     # the groups of questions that it belongs to, by the name of the grouping.
@@ -217,35 +200,27 @@ class Asked(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """A run, its scores and its lines of ``items.jsonl``.
-
-    `reused` tells that it was finished before; `stopped` says why it could not finish, and the scores are then
-    partial. `asked` is what is kept of the questions, by their keys.
-    `folder` is where the run lies, None where it was not kept.
-    `certificates` are of its judges, as the user gives them or gave them to its run. `texts` are the answers by their
-    questions' keys and their samples, as far as they are known. `parts` are the records of the runs that it was put
-    together from.
-    """
-
     record: RunRecord
     scores: list[Score]
     items: list[dict[str, Any]]
-    reused: bool = False
-    asked: Mapping[Key, Asked] = field(default_factory=dict)
-    folder: Path | None = None
-    certificates: Sequence[Any] = ()
-    texts: Mapping[tuple[Key, int], str | None] = field(default_factory=dict)
-    parts: Sequence[RunRecord] = ()
+    reused: bool = False  # whether it was finished before
+    asked: Mapping[Key, Asked] = field(default_factory=dict)  # what is kept of the questions
+    folder: Path | None = None  # None where it was not kept
+    texts: Mapping[tuple[Key, int], str | None] = field(default_factory=dict)  # known answers, by question and sample
+    parts: Sequence[RunRecord] = ()  # of the runs that it was put together from
 
     @property
     def stopped(self) -> Note | None:
-        """Why it could not finish."""
+        """Why it could not finish; its scores are then partial."""
         row = self.record.stopped
         return Note(NoteCode.STOPPED, {"kind": row["code"], **row["params"]}) if row else None
 
     def whole(self, profile: str = "") -> list[Score]:
         """Return the scores over all items, under one profile or under all."""
         return [row for row in self.scores if row.slice == ALL and profile in ("", row.profile)]
+
+    def lines(self, config: str, split: str) -> list[dict[str, Any]]:
+        return [line for line in self.items if (line["config"], line["split"]) == (config, split)]
 
 
 def own_profile(results: Iterable[Run]) -> str | None:
@@ -255,13 +230,6 @@ def own_profile(results: Iterable[Run]) -> str | None:
 
 
 def read_scores(folder: Path, run: RunRecord) -> list[Score]:
-    """Read a run's ``scores.json``, without what follows from the run and its items; raises as `check_stage` does.
-
-    Raises:
-        QuadragError: it holds something else.
-    """
+    """Read a run's ``scores.json``, without what follows from the run and its items; raises as `check_stage` does."""
     check_stage(folder, run, SCORES)
-    try:
-        return [Score.from_row(row) for row in parse_json((folder / SCORES).read_bytes(), folder / SCORES)]
-    except (KeyError, TypeError) as error:
-        raise QuadragError(f"{folder / SCORES} holds no scores of a run ({error!r}); make the run again") from None
+    return [Score.from_row(row) for row in parse_json((folder / SCORES).read_bytes(), folder / SCORES)]

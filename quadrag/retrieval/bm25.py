@@ -180,15 +180,11 @@ def _scores(counts: Any) -> dict[str, Any]:
     lengths = counts.sum(axis=1)
     norms = K1 * ((1 - B) + B * lengths / (lengths.mean() or 1 if total else 1))
     holding = np.diff(counts.indptr)
-    data = np.repeat(_idf(holding, total), holding)
+    # Each number once, by math.log as bm25s does: numpy's may differ in the last bit.
+    numbers, which = np.unique(holding, return_inverse=True)
+    idf = [math.log(1 + (total - df + 0.5) / (df + 0.5)) for df in numbers.tolist()]
+    data = np.repeat(np.array(idf, np.float32)[which], holding)
     for start in range(0, len(data), _AT_ONCE):
         here = slice(start, start + _AT_ONCE)
         data[here] *= counts.data[here] / (norms[counts.indices[here]] + counts.data[here])
     return {"data": data, "indices": counts.indices, "indptr": counts.indptr, "num_docs": total}
-
-
-def _idf(holding: npt.NDArray[np.int64], total: int) -> npt.NDArray[np.float32]:
-    # Each number once, by math.log as bm25s does: numpy's may differ in the last bit.
-    numbers, which = np.unique(holding, return_inverse=True)
-    values = [math.log(1 + (total - df + 0.5) / (df + 0.5)) for df in numbers.tolist()]
-    return np.array(values, dtype=np.float32)[which]

@@ -61,8 +61,6 @@ def fuse(rankings: Sequence[Sequence[tuple[int, float]]], k: int) -> Hits:
 
 
 class Reranker(Model):
-    """A cross-encoder, loaded when the first pair comes."""
-
     kind = "reranker"
     loader = "CrossEncoder"
     presets = {"bge-rank": Preset("BAAI/bge-reranker-base")}  # noqa: RUF012

@@ -83,7 +83,6 @@ def make_retriever(retriever: RetrieverSpec, settings: Retrieval) -> Retriever:
 
 
 def describe_search(retriever: RetrieverSpec, settings: Retrieval) -> dict[str, Any]:
-    """Return what decides the passages found beside corpus and settings; see `Retriever.describe`."""
     return {"chunks": make_chunking(settings).describe(), **make_retriever(retriever, settings).describe()}
 
 

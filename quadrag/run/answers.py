@@ -21,7 +21,8 @@ from quadrag.errors import QuadragError, Unreadable, one_line, parse_json, tell_
 from quadrag.passages import find_passages
 from quadrag.printing import remark
 from quadrag.records import Answer, Key, Passage, Question, read_jsonl
-from quadrag.results.record import NAME, RunRecord, is_as_written, read_run
+from quadrag.results import NAME, RunRecord, read_run
+from quadrag.results.record import is_as_written
 from quadrag.spec import UNKNOWN, RunSpec
 from quadrag.systems.own import take_served
 from quadrag.systems.system import Assignment, Generated, OnProgress, Passages, Questions, System, make_answer

@@ -25,9 +25,10 @@ from quadrag.errors import QuadragError, Unreadable
 from quadrag.passages import read_passages
 from quadrag.printing import remark
 from quadrag.records import Key, Passage, Question, digest, dumps, jsonl_text, read_jsonl, write_text
+from quadrag.results import NAME, Asked, Run, RunRecord, read_run, read_scores
+from quadrag.results.certificates import Certificate
 from quadrag.results.check import settle_scores
-from quadrag.results.record import NAME, RunRecord, is_as_written, read_items, read_run, sha256
-from quadrag.results.run import Asked, Run, read_scores
+from quadrag.results.record import check_stage, is_as_written, sha256
 from quadrag.scoring.drive import find_units
 from quadrag.spec import NONE, RunSpec
 
@@ -203,14 +204,17 @@ def run_folders(folder: Path) -> list[Path]:
     return sorted(path.parent for path in {*folder.glob(f"*/{NAME}"), *folder.glob(f"*/*/{NAME}")})
 
 
-def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[str, list[Run]]]:
+def read_runs(
+    folders: Sequence[str], profile: str | None = None, certificates: Sequence[Certificate] = ()
+) -> list[tuple[str, list[Run]]]:
     """Read finished runs back, by folder, which may hold several.
 
     A run among several that did not finish is named on stderr and left out. What is told of them, as which metrics are
-    invalid, is of the `profile`; of the one that each was made with when None. Pages that stand beside folders, as
-    ``out/*`` names them too, are passed over.
+    invalid, is of the `profile`; of the one that each was made with when None. `certificates` go before those that are
+    kept with a run. Pages that stand beside folders, as ``out/*`` names them too, are passed over.
     """
     read, paths = [], [*map(Path, folders)]
+    named = [certificate.row for certificate in certificates]
     for folder in [path for path in paths if not (path.suffix == ".html" and path.is_file())] or paths:
         parts = run_folders(folder)
         finished = [part for part in parts if (part / SCORES).exists()]
@@ -218,7 +222,12 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
             read_result(parts[0] if parts else folder)  # says why not
         if left := [str(part) for part in parts if part not in finished]:
             remark(f"not finished and left out: {', '.join(left)}")
-        results = [read_result(part, profile) for part in finished]
+        results = []
+        for part in finished:
+            run = read_run(part)
+            run.profile = profile or run.profile
+            run.certificates = [*named, *(row for row in run.certificates if row not in named)]
+            results.append(read_result(part, run))
         read.append((str(folder), sorted(results, key=_place_in_benchmark)))
     return read
 
@@ -230,13 +239,14 @@ def _place_in_benchmark(result: Run) -> tuple[str, int, bool]:
     return run.benchmark, known, run.retriever == NONE
 
 
-def read_result(folder: Path, profile: str | None = None, run: RunRecord | None = None) -> Run:
-    """Read a run back that has scores; its values are told of by the `profile`, else by that which it was made with."""
+def read_result(folder: Path, run: RunRecord | None = None) -> Run:
+    """Read a run back that has scores; `run` is its record, where that was read."""
     run = run or read_run(folder)
-    run.profile = profile or run.profile
     if run.state != "finished" and not (folder / SCORES).exists():
         raise QuadragError(f"{folder} is not finished; run the same command again: {shlex.join(run.command)}")
-    scores, items, asked = read_scores(folder, run), read_items(folder, run), read_asked(folder, run)
+    scores, asked = read_scores(folder, run), read_asked(folder, run)
+    check_stage(folder, run, ITEMS)
+    items = [row for _, row in read_jsonl(folder / ITEMS)]
     rows = [row for _, row in read_jsonl(folder / ANSWERS)] if is_as_written(folder, run, ANSWERS) else []
     texts = {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
     marked = settle_scores(scores, run, items)

@@ -18,7 +18,6 @@ from typing import Any
 
 from quadrag import __version__, stats
 from quadrag.benchmark import Benchmark, Finder, identify_options, load
-from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import FAILED
 from quadrag.data.authors import know_files
 from quadrag.errors import NotReady
@@ -26,10 +25,9 @@ from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
 from quadrag.printing import Progress
 from quadrag.provenance import Share, Source, join
 from quadrag.records import Answer, Key, Passage, Question, append_rows, digest, dumps, jsonl_text, read_whole_rows
+from quadrag.results import Asked, Run, RunRecord, Score
 from quadrag.results.check import settle_scores
 from quadrag.results.items import find_short
-from quadrag.results.record import RunRecord
-from quadrag.results.run import Asked, Run, Score
 from quadrag.scoring.drive import DeadJudge, ScoringInputs
 from quadrag.scoring.judging import Scored, check_judges, count_verdicts, score_answers
 from quadrag.scoring.served import read_served
@@ -212,7 +210,7 @@ def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | 
         folder.redo(ANSWERS)
     if record.failed_verdicts or (record.unread_judge and policy.max_failed == 1):
         folder.redo(VERDICTS)
-    if models.ledger:
+    if models.ledger is not None:
         models.ledger.since = record.fresh or 0.0
 
 
@@ -221,7 +219,7 @@ def show_again(folder: RunFolder, policy: CallPolicy) -> Run:
     record = folder.record
     record.max_failed = policy.max_failed
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
-    result = replace(read_result(folder.path, run=record), reused=True)
+    result = replace(read_result(folder.path, record), reused=True)
     record.write(folder.path)
     return result
 
@@ -231,7 +229,7 @@ def begin(folder: RunFolder, loaded: Loaded, policy: CallPolicy) -> dict[Key, As
     record.state, record.stopped = "running", None
     record.command, record.versions = list(policy.command), dict(_versions())
     record.source, record.held = loaded.source_text, [*source.held]
-    record.provenance = join([source.provenance, *([loaded.corpus.source.provenance] if loaded.corpus else [])]).value
+    record.provenance = join([source.provenance, *([loaded.corpus.source.provenance] if loaded.corpus else [])])
     record.coverage = Share(len(loaded.questions), loaded.total) if len(loaded.questions) < loaded.total else None
     record.max_failed, record.profile = policy.max_failed, policy.profile
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
@@ -295,11 +293,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Passages
         return Generated([Answer(**row) for _, row in folder.read(ANSWERS)])
     system.keep(folder.place(ANSWERING))
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples) as progress:
-        try:
-            generated = system.answer(loaded, loaded.questions, passages, progress.update)
-        except BudgetReached as stop:
-            (generated,) = stop.results
-            generated.stopped = stop.params
+        generated = system.answer(loaded, loaded.questions, passages, progress.update)
     record.failures, record.latency_seconds = generated.failures, generated.latency
     if generated.stopped:
         return generated
@@ -332,7 +326,7 @@ def score(folder: RunFolder, loaded: Loaded, models: Models, generated: Generate
 def summarise(folder: RunFolder, models: Models, generated: Generated, scored: Scored) -> None:
     record, stopped, answers = folder.record, scored.stopped, generated.asked
     record.verdict, record.unread_judge, record.dead_judge = scored.verdict, scored.unreadable_judge, scored.dead
-    record.notes = [note.as_row() for note in scored.notes]
+    record.notes = [*scored.notes]
     if models.judges:
         folder.write(VERDICTS, jsonl_text(scored.verdicts))
     folder.write(ITEMS, jsonl_text(scored.items))

@@ -10,7 +10,7 @@ from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_lacking
 from quadrag.errors import NotReady, QuadragError
 from quadrag.loading import script_options
-from quadrag.results.run import Run
+from quadrag.results import Run
 from quadrag.scoring.judging import check_judges
 from quadrag.spec import RAG, CallPolicy, RunSpec
 

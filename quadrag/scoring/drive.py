@@ -19,8 +19,8 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive_rounds
 from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
+from quadrag.results import ALL, PROFILES, Counts, Score, ScoreKey, Status
 from quadrag.results.items import Lines, counts, is_ruled, items_of, stratify, tally
-from quadrag.results.run import ALL, PROFILES, Counts, Score, ScoreKey, Status
 from quadrag.spec import RunSpec
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, macro, summarise_all
 

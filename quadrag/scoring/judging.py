@@ -14,9 +14,8 @@ from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
 from quadrag.printing import Progress
 from quadrag.records import Answer, dumps
+from quadrag.results import PROFILES, Note, Score
 from quadrag.results.certificates import FIRST, check_judge, read_verdict, read_verdicts
-from quadrag.results.note import Note
-from quadrag.results.run import PROFILES, Score
 from quadrag.spec import RunSpec
 
 from .drive import DeadJudge, Request, Rows, ScoringInputs, apply_metric, score

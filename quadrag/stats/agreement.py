@@ -32,7 +32,6 @@ def count_pairs(labels: Sequence[Any], verdicts: Sequence[Any], classes: Sequenc
 
 
 def agreement(table: NDArray[Any]) -> Agreement:
-    """Return what a table of counts, at least one, comes to."""
     accuracy, kappa, ac1 = (float(value) for value in _coefficients(np.asarray(table, dtype=np.float64)))
     return Agreement(int(table.sum()), accuracy, *(value if np.isfinite(value) else None for value in (kappa, ac1)))
 
@@ -92,8 +91,6 @@ Values = NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
-    """A corrected rate."""
-
     value: float
     variance: float
     interval: Interval  # Wilson's at the effective number of labels for a rate of 0 and 1, else the normal one

@@ -25,8 +25,6 @@ NOT_APPLICABLE = "not_applicable"
 
 
 class Item(NamedTuple):
-    """One value of a question, or the reason why there is none."""
-
     question: Hashable  # what was asked; several samples of it are several items
     value: float | None
     reason: str | None = None  # why there is no value
@@ -34,40 +32,33 @@ class Item(NamedTuple):
 
     @property
     def drawn(self) -> Hashable:
-        """What is drawn anew as a whole: the unit, else the question."""
         return self.question if self.unit is None else self.unit
 
 
 class Interval(NamedTuple):
-    """Lower and upper bound."""
-
     low: float
     high: float
 
 
 class Group(NamedTuple):
-    """The values of a group of items by unit."""
-
     weight: float  # of the group's mean, at least 0; only its share among the groups counts
     sums: NDArray[np.float64]  # sum and number of the values of each of n units, 2 x n
     shares: bool  # whether every value is at an end of its range, as 0 or 1
 
     @property
     def mean(self) -> float:
-        """The mean over its values; not a number where it has none."""
+        """Not a number where it has no values."""
         total, count = map(math.fsum, self.sums)  # exact, so that no order of the units shows in the last digit
         return total / count if count else float("nan")
 
     @property
     def single(self) -> bool:
-        """Whether no unit has several values."""
         return bool((self.sums[1] <= 1).all())
 
 
 def make_group(
     items: Sequence[Item], units: Mapping[Hashable, int], fill: float | None, weight: float = 1.0, ends: Ends = SHARE
 ) -> Group:
-    """Sum items by unit; those without a value count as `counted` says."""
     sums = np.zeros((2, len(units)))
     shares = None not in ends
     for item in items:
@@ -83,7 +74,6 @@ def counted(item: Item, fill: float | None) -> float | None:
 
 
 def number_units(items: Sequence[Item]) -> dict[Hashable, int]:
-    """Number the units of items in their order."""
     return {unit: i for i, unit in enumerate(dict.fromkeys(item.drawn for item in items))}
 
 
@@ -319,7 +309,6 @@ def _mean(groups: Sequence[Group], ends: Ends) -> Mean:
 
 
 def summarise(items: Sequence[Item], *, profile: str = "official", worst: float = 0.0, ends: Ends = SHARE) -> Mean:
-    """Return the mean of one metric; see `summarise_all`."""
     return summarise_all([items], profile=profile, worst=worst, ends=ends)[0]
 
 

@@ -32,7 +32,6 @@ from .means import (
 )
 
 FLIPS = 10_000
-POWER = 0.8
 _EXACT = 13  # units whose 8,192 swaps are all tried
 _BLOCK = 2_000_000  # swaps held at once
 _NOISE = 1e-12  # of a sum that is 0
@@ -42,8 +41,6 @@ Groups = Sequence[Sequence[Item]]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The paired difference of one metric."""
-
     difference: float  # second minus first
     interval: Interval  # of it
     n: int  # on how many questions it is
@@ -219,7 +216,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def detectable(spread: float, n: float, power: float = POWER) -> float:
+def detectable(spread: float, n: float, power: float = 0.8) -> float:
     """Return the smallest true difference that a test of n items at 5% finds with a power (Cohen 1988, ch. 2).
 
     By the normal distribution, of a mean difference whose standard deviation is `spread`.

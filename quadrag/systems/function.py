@@ -103,7 +103,14 @@ class Function(System):
                 on_progress(len(replies), len(questions))
 
         posed = iter(self._pose(work, asked, passages))
-        self._call_all(iter(lambda: list(islice(posed, self.batch_size or 1)), []), keep)
+        batches: Iterator[Batch] = iter(lambda: list(islice(posed, self.batch_size or 1)), [])
+        if self._waits:
+            _call_beside(self._call, batches, self.concurrency, keep)
+        for batch in batches:  # of a plain function, since a coroutine function leaves none
+            try:
+                self._call(batch).send(None)  # it awaits nothing, so this ends it
+            except StopIteration as done:
+                keep(batch, done.value)
         return collect([(question, 0) for question in questions], [replies[question.key] for question in questions])
 
     def keep(self, path: Path) -> None:
@@ -111,16 +118,6 @@ class Function(System):
 
     def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterable[tuple[Key, Any]]:
         return ((question.key, pose(work, question, passages.get(question.key, ()))) for question in questions)
-
-    def _call_all(self, batches: Iterator[Batch], keep: Callable[[Batch, Results], None]) -> None:
-        if self._waits:
-            _call_beside(self._call, batches, self.concurrency, keep)
-            return
-        for batch in batches:
-            try:
-                self._call(batch).send(None)  # it awaits nothing, so this ends it
-            except StopIteration as done:
-                keep(batch, done.value)
 
     async def _call(self, batch: Batch) -> Results:
         """Return what a batch comes to; QuadragError where whose results they are nobody knows."""

@@ -86,8 +86,7 @@ class ChatModel(System):
         try:
             return collect(jobs, asked.complete(batch, samples=[sample for _, sample in jobs]))
         except BudgetReached as stop:
-            stop.results = [collect(jobs, stop.results)]
-            raise
+            return replace(collect(jobs, stop.results), stopped=stop.params)
 
 
 def open_completer(chat: Chat, policy: CallPolicy, judges: bool = False) -> Completer:

@@ -92,11 +92,8 @@ class System(ABC):
     ) -> Generated:
         """Answer n questions in their order, each as often as the task has samples.
 
-        `passages` are of each question by its key, none of a system that finds its own.
-
-        Raises:
-            QuadragError: what answers is dead, or a replay finds no reply at all.
-            BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
+        `passages` are of each question by its key, none of a system that finds its own. QuadragError is raised where
+        what answers is dead, or a replay finds no reply at all.
         """
 
     def keep(self, path: Path) -> None:  # noqa: B027  # a ledger does that for models

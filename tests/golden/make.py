@@ -31,6 +31,7 @@ if __name__ == "__main__":
 from scripted import Recorded, judge, serve
 
 from quadrag.cli import main
+from quadrag.results import compare as results
 
 HERE = Path(__file__).parent
 DATA = HERE / "data"
@@ -185,13 +186,36 @@ def make_compared() -> dict[str, Any]:
                 command("run", benchmark, config, "--data-dir", "sample", *asked, "--out", runs[-1])
             for profile in ("official", "corrected"):
                 compared = quadrag.compare(runs[0], runs[1], profile=profile)
-                columns = compared.to_pandas(by="metric").drop(columns=["folder_before", "folder_after"]).items()
                 made[f"{benchmark} {config} {profile}"] = {
-                    name: keyed(json.loads(column.to_json(orient="values", double_precision=15)))
-                    for name, column in columns
+                    name: keyed(values) for name, values in compared_columns(compared).items()
                 }
             made[f"{benchmark} {config}"] = keyed(plain(json.loads(command("report", runs[1], "--json"))))
     return made
+
+
+def compared_columns(compared: Any) -> dict[str, list[Any]]:
+    """Return the numbers of two runs and of their differences, the headlines first, or why there is none."""
+    first, second = compared.runs
+    found = results.compare(first.result, [second.result], compared.profile, every=True).differences
+    heads = {one.place for one in found if one.headline}
+    rows = []
+    for name, key in {name: score.key for run in (first, second) for name, score in run.rows.items()}.items():
+        values = next((one.values for one in found if one.place == key[1:]), None)
+        values = values or [run[name].value if name in run else None for run in (first, second)]
+        row = dict(zip(("before", "after"), values, strict=True))
+        parts = ("difference", "p", "p_holm", "verdict", "n", "better", "worse", "equal", "reason")
+        try:
+            one = compared[name]
+            low, high = one.interval if one.n >= results.FEW else (None, None)
+            row |= {"low": low, "high": high, **{part: getattr(one, part) for part in parts}}
+        except KeyError as error:
+            reason = error.args[0].removeprefix(f"{name} is not compared: ")
+            row |= {**dict.fromkeys(("low", "high", *parts)), "verdict": "", "n": 0, "reason": reason}
+        row |= {"score": name, "headline": key[1:] in heads, "split": key.split, "config": key.config}
+        row |= {"pooled": key.split.startswith("all "), "metric": name.removeprefix(f"{key.split}/")}
+        rows.append(row | {"system_before": first.name, "system_after": second.name})
+    rows.sort(key=lambda row: not row["headline"])
+    return {column: [row[column] for row in rows] for column in rows[0]}
 
 
 def make_scored() -> dict[str, Any]:

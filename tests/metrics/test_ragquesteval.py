@@ -33,13 +33,7 @@ def score(metric: Any) -> Callable[..., Any]:
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("case", CASES["values"], ids=lambda case: case["name"])
 def test_values(part: Callable[[str], ModuleType], case: dict[str, Any], profile: str) -> None:
-    compose = part("scorer")
-    answers = case["answers"]
-    got = (
-        compose.official(case["expected"], answers)
-        if profile == "official"
-        else compose.corrected(case["expected"], dict(enumerate(answers)))
-    )
+    got = part("scorer").compose(case["expected"], dict(enumerate(case["answers"])), profile)
     assert list(got) == approx(case[profile])
 
 
@@ -295,7 +289,7 @@ def test_official_composition_against_an_oracle(
 ) -> None:
     import jieba
 
-    got = part("scorer").official(expected, answers)
+    got = part("scorer").compose(expected, dict(enumerate(answers)), "official")
     assert list(got) == [
         x if isinstance(x, str) else pytest.approx(x, abs=1e-12) for x in oracle(expected, answers, jieba.lcut)
     ]
@@ -306,12 +300,12 @@ def test_official_composition_against_an_oracle(
 def test_corrected_composition_is_the_official_one_of_what_counts(
     part: Callable[[str], ModuleType], pairs: list[tuple[str, str]], draw: random.Random
 ) -> None:
-    compose = part("scorer")
-    plain = [[U if compose.declines(text) else fold(text) for text in pair] for pair in pairs]
-    precision, recall = compose.official([a for a, _ in plain], [b for _, b in plain])
+    scorer = part("scorer")
+    plain = [[U if scorer.declines(text) else fold(text) for text in pair] for pair in pairs]
+    precision, recall = scorer.compose([a for a, _ in plain], {i: b for i, (_, b) in enumerate(plain)}, "official")
     order = list(range(len(pairs)))
     draw.shuffle(order)
-    got = compose.corrected([a for a, _ in pairs], {i: pairs[i][1] for i in order})
+    got = scorer.compose([a for a, _ in pairs], {i: pairs[i][1] for i in order}, "corrected")
     kept = [b for a, b in plain if a != U]
     assert got[0] == (pytest.approx(precision) if any(b != U for b in kept) else "not_applicable")
     assert got[1] == (pytest.approx(recall) if kept else "not_applicable")

@@ -156,7 +156,7 @@ def test_a_prompt_closes_with_the_protocol_s_sentences(
 ) -> None:
     prompts = load_file(f"{name}/prompts.py")
     closing = prompts.PROMPTS[language].rstrip().splitlines()[-2:]
-    read = [[prompts.read(line, profile) for line in closing] for profile in PROFILES]
+    read = [[prompts.READER.read(line, profile) for line in closing] for profile in PROFILES]
     assert read == [[0.0, 1.0] if name == "rejection_rate" else [1.0, 0.0]] * 2
     assert all(prompts.PROMPTS[language].count(slot) == 1 for slot in ("{question}", "{answer}"))
 
@@ -167,7 +167,7 @@ def test_a_prompt_closes_with_the_protocol_s_sentences(
 @example("\n" * 50_000 + "has " * 20_000 + "identified", "corrected")
 def test_reading_a_verdict_never_raises(load_file: Callable[[str], ModuleType], verdict: str, profile: str) -> None:
     for name in JUDGED:
-        assert load_file(f"{name}/prompts.py").read(verdict, profile) in (0.0, 1.0, None)
+        assert load_file(f"{name}/prompts.py").READER.read(verdict, profile) in (0.0, 1.0, None)
 
 
 def rows(**kwargs: Any) -> dict[str, Any]:

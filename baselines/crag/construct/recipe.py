@@ -52,7 +52,6 @@ from .templates import (
 
 BUCKETS = ("head", "torso", "tail")
 LARGEST = 10  # values of a set
-INVALID = "invalid question"
 
 
 class Group(NamedTuple):
@@ -91,7 +90,7 @@ class Sheet:
         if template.type == "false_premise":
             if things[0][template.column]:
                 raise Rejected("the premise holds")
-            return [INVALID]
+            return ["invalid question"]
         if template.type == "multi-hop":
             values, unit = self._follow(template, things[0])
         else:
@@ -256,10 +255,13 @@ def _reject_duplicates(rows: list[Row]) -> list[Row]:
 
 
 def _pages(row: Row, corpus: Corpus, order: Order) -> list[Row]:
-    pages = []
-    for document, passage in corpus.find(row["query"], PAGES):
-        shown = best_sentence(row["query"], [Passage("", "", passage.text)], "en")
-        pages.append({"document": document["id"], "snippet": shown[:SNIPPET]})
+    pages = [
+        {
+            "document": document["id"],
+            "snippet": best_sentence(row["query"], [Passage("", "", passage.text)], "en")[:SNIPPET],
+        }
+        for document, passage in corpus.find(row["query"], PAGES)
+    ]
     places = range(min(BEST, len(pages)))
     drawn = sorted(order.draw(f"pages:{row['id']}").sample(places, min(SHOWN, len(places))))
     return [{**row, "pages": pages, "shown": drawn}]

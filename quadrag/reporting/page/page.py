@@ -20,8 +20,7 @@ from jinja2 import Environment, FileSystemLoader
 from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
 from quadrag.records import dumps, write_text
-from quadrag.results.note import Level, Note, NoteCode
-from quadrag.results.run import PROFILES, Run, own_profile, record_of
+from quadrag.results import PROFILES, Level, Note, NoteCode, Run, own_profile, record_of
 
 from ..charts import draw_table
 from ..facts import list_facts

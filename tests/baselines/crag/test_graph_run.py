@@ -9,7 +9,7 @@ from crag_runs import SAMPLE, lines, questions
 from specs import spec_file
 
 from quadrag.baselines.crag.entities import PROMPT_SCHEMA, SampleEntities
-from quadrag.results.record import read_run
+from quadrag.results import read_run
 
 ENTITIES = json.dumps({"domain": "music", "artists": ["Idra Vanleer"]})
 ASKED = PROMPT_SCHEMA[:60]  # what a request for entities holds

@@ -10,7 +10,7 @@ from quadrag.benchmark import load
 from quadrag.data.builders import open_builder, rows
 from quadrag.reporting.published import read_published
 from quadrag.reporting.table import name_model
-from quadrag.results.run import Run, Score
+from quadrag.results import Run, Score
 from quadrag.spec import Replica
 
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from chat_server import ChatServer
 from own_system import SUMMARY, measure
 
@@ -14,31 +15,8 @@ pytestmark = pytest.mark.plugins
 
 CRAG = ("crag", "task_1_2")
 CASES = [
-    ({"profile": "oficial"}, "oficial"),
-    ({"labels": "fr"}, "'fr'; known: en, zh"),
-    ({"concurrency": 0}, "concurrency is 0"),
-    ({"gold": "test"}, "option gold"),
-    ({"noise": 1}, "noise"),
-    ({"split": "tset"}, "test"),
-    ({"split": ["test"]}, r"split is \['test'\]"),
-    ({"limit": 0}, "limit is 0"),
-    ({"name": 7}, "is 7"),
-    ({"judge": "gpt"}, "expected"),
-    ({"judge": ["http://127.0.0.1:9/v1#m", 5]}, "judge is 5"),
-    ({"judge": len}, "judge is <built-in function len>"),
-    ({"judge": "omnieval-hallucination=http://127.0.0.1:9/v1"}, "name it second, after"),
-    ({"judge": ["http://127.0.0.1:9/v1#m", "omnieval-evaluator=http://127.0.0.1:9/v1"]}, "name it first"),
-    ({"judge": "gpt-3.5-turbo-0125=http://127.0.0.1:9/v1#m"}, "leave out #"),
-    ({"judge_format": "yaml"}, "'yaml'; known: text, json, schema"),
-    ({"judge": "http://127.0.0.1:9/v1#m", "judge_max_tokens": 0}, "max_tokens is 0"),
-    ({"max_failed": 20}, "max_failed is 20"),
-    ({"timeout": 0}, "timeout is 0"),
-    ({"retry": "emty"}, "'emty'; nearest: empty"),
-    ({"retry": "failed"}, "no run to retry"),
-    ({"top_p": 0.5}, "sampling: {top_p"),
-    ({"judge_formt": "json"}, "judge_formt"),
-    ({"bertscore": "m"}, "'m'"),
-    ({"api_key": "sk-1"}, "'api_key'"),
+    *yaml.safe_load((Path(__file__).parent / "arguments.yaml").read_text("utf-8")),
+    [{"judge": len}, "judge is <built-in"],
 ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from chat_server import ChatServer, Rule
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,41 +24,7 @@ pytestmark = pytest.mark.plugins
 PLACE = ("rgb", "noise_robustness_en")
 DATA = ["--split", "noise_0", "--data-dir", "sample"]
 SAID = "I cannot tell from the texts."
-# What a model wrote, its answer, its reasoning. GOLD stands for an accepted answer.
-PARTED = [
-    (f"<think>It is GOLD.</think> {SAID}", SAID, "It is GOLD."),
-    (f"It is GOLD.\n</think>\n\n{SAID}", SAID, "It is GOLD."),
-    (f"\n<THINK >\nIt is GOLD.\n</ Think>{SAID}", SAID, "It is GOLD."),
-    (f"<thinking>It is GOLD.</thinking>\n{SAID}", SAID, "It is GOLD."),
-    (f"<thought>It is GOLD.</thought>{SAID}", SAID, "It is GOLD."),
-    (f"\ufeff<seed:think>It is GOLD.</seed:think>{SAID}", SAID, "It is GOLD."),
-    (f"[THINK]It is GOLD.[/THINK]{SAID}", SAID, "It is GOLD."),
-    (f"◁think▷It is GOLD.◁/think▷{SAID}", SAID, "It is GOLD."),
-    (
-        "<|channel|>analysis<|message|>It is GOLD.<|end|><|start|>assistant<|channel|>final<|message|>"
-        f"{SAID}<|return|>",
-        SAID,
-        "It is GOLD.",
-    ),
-    (f"analysisIt is GOLD.assistantfinal{SAID}", SAID, "It is GOLD."),
-    (f"<think>No.</think><think>It is GOLD.</think>{SAID}", SAID, "No.\nIt is GOLD."),
-    (f"<think>\n\n</think>\n\n{SAID} \ud83d", f"{SAID} \ufffd", None),
-]
-WHOLE = [
-    ("GOLD", "GOLD", None),
-    ("It is <think> GOLD </think>", "It is <think> GOLD </think>", None),
-    ("Models <thinking> of GOLD", "Models <thinking> of GOLD", None),
-    ("analysis of GOLD, by the assistant: final", "analysis of GOLD, by the assistant: final", None),
-    ("[think] GOLD", "[think] GOLD", None),
-    ('{"analysis": "GOLD", "final": "x"}', '{"analysis": "GOLD", "final": "x"}', None),
-    ("The <|channel|>analysis<|message|> is GOLD", "The <|channel|>analysis<|message|> is GOLD", None),
-    ("  GOLD\n", "  GOLD\n", None),
-]
-CUT = [
-    ("<think>It is GOLD", "", "It is GOLD"),
-    ("<|channel|>analysis<|message|>It is GOLD", "", "It is GOLD"),
-    ("[THINK]It is GOLD", "", "It is GOLD"),
-]
+CASES = yaml.safe_load((Path(__file__).parent / "reasoning.yaml").read_text("utf-8"))
 
 
 def asked(cases):
@@ -68,7 +35,9 @@ def asked(cases):
         gold = question.references
         while not isinstance(gold, str):
             gold = gold[0]
-        text, answer, reasoning = (part and part.replace("GOLD", gold) for part in cases[at % len(cases)])
+        text, answer, reasoning = (
+            part and part.replace("GOLD", gold).replace("SAID", SAID) for part in cases[at % len(cases)]
+        )
         found[question.id] = (text, answer, reasoning)
     return examination, found
 
@@ -106,11 +75,11 @@ def by_model(texts, examination):
 ROUTES = [by_function, by_file, by_log_of_lm_eval, by_service, by_model]
 
 
-@pytest.mark.parametrize("cases", [PARTED, WHOLE, CUT], ids=["parted", "whole", "cut"])
+@pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.filterwarnings("ignore:INVALID")
-def test_it_is_parted_off_and_kept_by_every_route(route, cases):
-    examination, found = asked(cases)
+def test_it_is_parted_off_and_kept_by_every_route(route, kind):
+    examination, found = asked(CASES[kind])
     texts = {ident: text for ident, (text, _, _) in found.items()}
     route(texts, examination)
     rows = [(row["answer"], row["reasoning"]) for _, row in read_jsonl(Path("out/answers.jsonl"))]
@@ -119,11 +88,11 @@ def test_it_is_parted_off_and_kept_by_every_route(route, cases):
     items = {row["id"]: row["rgb_accuracy.accuracy"] for _, row in read_jsonl(Path("out/items.jsonl"))}
     there = examination.items(texts)
     assert items == {ident: item["rgb_accuracy.accuracy"] for ident, item in there.items()}
-    assert (sum(value["official"] for value in items.values()) > 0) == (cases is WHOLE)
+    assert (sum(value["official"] for value in items.values()) > 0) == (kind == "whole")
 
 
 def test_the_same_run_scored_again_has_the_same_answers():
-    examination, found = asked([*PARTED, *CUT])
+    examination, found = asked([*CASES["parted"], *CASES["cut"]])
     by_function({ident: text for ident, (text, _, _) in found.items()}, examination)
     main(["score", "out/answers.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], *DATA, "--out", "again"])
     for name in ("answers.jsonl", "items.jsonl", "scores.json"):
@@ -132,7 +101,7 @@ def test_the_same_run_scored_again_has_the_same_answers():
 
 @pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
 def test_reasoning_beside_an_answer_is_kept_by_function_file_and_service(name):
-    examination, _ = asked(WHOLE)
+    examination, _ = asked(CASES["whole"])
     said = {"answer": f"<think>and</think>{SAID}", name: "first"}
     measure(lambda question: dict(said), *PLACE, split="noise_0", out="out")
     rows = [{"id": one.id, **said} for one in examination.questions]

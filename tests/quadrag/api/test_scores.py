@@ -98,25 +98,18 @@ def test_of_several_splits_there_is_a_score_over_all_of_them():
     both = quadrag.compare(before, after)
     pair = both["accuracy"]
     assert pair == both[name] and next(iter(both)) == name and (pair.difference, pair.n) == (pytest.approx(0.4), 12)
-    (row, *_) = both.to_pandas(by="metric").to_dict("records")
-    assert (row["before"], row["after"], row["difference"]) == pytest.approx((0.6, 1.0, 0.4))
     gained = both.to_pandas(texts=False).groupby("id")["accuracy_difference"].mean()
-    assert [row["better"], row["worse"], row["equal"]] == [(gained > 0).sum(), (gained < 0).sum(), (gained == 0).sum()]
+    assert [pair.better, pair.worse, pair.equal] == [(gained > 0).sum(), (gained < 0).sum(), (gained == 0).sum()]
 
 
-def test_a_row_holds_a_metric_of_a_run():
+def test_scores_are_rows_of_pandas():
     before = measure(first, "v1")
-    row, _ = before.to_pandas(by="metric").to_dict("records")
-    low, high = before["accuracy"].interval
-    assert row == {
-        **{"score": "accuracy", "value": 0.75, "low": low, "high": high, "n": 12, "n_total": 12, "valid": True},
-        **{"reason": "", "split": "noise_60", "pooled": False, "metric": "accuracy", "config": "noise_robustness_en"},
-        **{"system": "v1", "folder": str(before.folder)},
-    }
-    assert (low, high) == pytest.approx((0.468, 0.911), abs=5e-4)
+    rows = pandas.DataFrame(map(vars, before.values()), index=[*before])
+    row = rows.loc["accuracy"]
+    assert (row["value"], row["n"], row["n_total"], row["valid"], row["split"]) == (0.75, 12, 12, True, "noise_60")
+    assert row["interval"] == pytest.approx((0.468, 0.911), abs=5e-4)
     lacking = measure(first, "c", "crag", "task_1_2", limit=2)
-    rows = lacking.to_pandas(by="metric").set_index("score")
-    assert set(rows.loc["truthfulness":"hallucination", "reason"]) == {"no judge"}
+    assert {lacking[key].reason for key in ("truthfulness", "accuracy", "hallucination")} == {"no judge"}
 
 
 def test_a_row_holds_a_question_of_a_run():
@@ -176,13 +169,12 @@ def test_the_samples_of_a_question_are_one_row_with_their_means():
     assert frame["accuracy_difference"].mean() == pytest.approx(both["accuracy"].difference)
 
 
-def test_what_is_not_compared_is_a_row_with_the_reason():
+def test_what_is_not_compared_has_a_reason():
     both = quadrag.compare(measure(first, "v1", split=None), measure(every, "v3", split="noise_0"))
-    rows = both.to_pandas(by="metric").set_index("score")
-    assert set(rows["difference"].dropna().index) == set(both)
-    assert tuple(rows.loc["noise_20/accuracy", ["reason", "n", "before"]]) == ("only v1 has it", 0, 0.75)
-    with pytest.raises(KeyError, match="only v1 has it"):
-        both["all 5 splits/accuracy"]
+    assert [*both] == ["noise_0/accuracy", "noise_0/accuracy_bounded"]
+    for name in ("noise_20/accuracy", "all 5 splits/accuracy"):
+        with pytest.raises(KeyError, match="only v1 has it"):
+            both[name]
 
 
 # Three runs and more.
@@ -195,25 +187,18 @@ def three():
 
 def test_each_run_is_compared_with_the_first(three):
     both = quadrag.compare(*three)
-    frame = both.to_pandas(by="metric")
-    rows = {(row["system_after"], row["score"]): row for row in frame.to_dict("records")}
-    assert list(rows) == [(name, key) for key in ("accuracy", "accuracy_bounded") for name in ("odd", "every")]
-    assert list(frame["headline"]) == [True] * 2 + [False] * 2 and set(frame["system_before"]) == {"first"}
+    found, questions = both["accuracy"], both.to_pandas(texts=False)
+    assert [*both] == ["accuracy", "accuracy_bounded"] and [*found] == ["odd", "every"]
     for one in three[1:]:
-        row, alone = rows[one.name, "accuracy"], quadrag.compare(three[0], one)
-        pair = alone["accuracy"]
-        assert (row["before"], row["after"]) == (three[0]["accuracy"].value, one["accuracy"].value)
-        assert (row["difference"], row["low"], row["high"]) == (pair.difference, *pair.interval)
-        assert (row["p"], row["verdict"], row["n"]) == (pair.p, "better", 12)
-        questions = both.to_pandas(texts=False)
+        alone, pair = quadrag.compare(three[0], one), found[one.name]
+        assert vars(pair) | {"p_holm": None} == vars(alone["accuracy"]) | {"p_holm": None}
+        assert (pair.verdict, pair.n) == ("better", 12)
         own = questions[questions["system"] == one.name].drop(columns="system").reset_index(drop=True)
         assert own.equals(alone.to_pandas(texts=False))
-    ps = [rows[name, "accuracy"]["p"] for name in ("odd", "every")]
-    assert ps == [0.015625, 0.000244140625]
-    found = both["accuracy"]
-    assert [*found] == ["odd", "every"] and [one.difference for one in found.values()] == [0.5, 1.0]
+    assert [one.difference for one in found.values()] == [0.5, 1.0]
+    ps = [0.015625, 0.000244140625]
+    assert [one.p for one in found.values()] == ps
     assert [one.p_holm for one in found.values()] == [ps[0], 2 * ps[1]], "the two are adjusted together"
-    assert {str(frame[name].dtype) for name in ("n", "better")} == {"Int64"}
 
 
 def test_runs_of_one_name_are_told_apart(three):

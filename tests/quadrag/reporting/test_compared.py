@@ -15,10 +15,9 @@ from quadrag.errors import GateFailed, QuadragError
 from quadrag.reporting.comparison import check_gate, tabulate_comparison
 from quadrag.reporting.table import name_runs
 from quadrag.reporting.tables import merge_runs
+from quadrag.results import Note, NoteCode, Run
 from quadrag.results.certificates import discredit
 from quadrag.results.compare import Difference, Reason, compare, list_gains
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Run
 from quadrag.stats import Interval
 
 pytestmark = pytest.mark.plugins

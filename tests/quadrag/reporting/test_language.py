@@ -11,7 +11,7 @@ from quadrag.reporting.messages import read_messages, say, translate_table
 from quadrag.reporting.table import Cell, Row, Table
 from quadrag.reporting.tables import tabulate
 from quadrag.reporting.text import to_text
-from quadrag.results.note import Note, NoteCode
+from quadrag.results import Note, NoteCode
 from quadrag.retrieval.search import RETRIEVERS
 from quadrag.run.folder import read_runs
 from quadrag.run.plan import recipes

@@ -12,9 +12,8 @@ from quadrag.reporting.published import printed_lines, read_published, read_tabl
 from quadrag.reporting.table import Cell, Row, Table, difference_cell, our_lines, value_cell
 from quadrag.reporting.tables import slice_tables
 from quadrag.reporting.text import print_tables
+from quadrag.results import Note, NoteCode, Run, Score
 from quadrag.results.compare import Difference
-from quadrag.results.note import Note, NoteCode
-from quadrag.results.run import Run, Score
 from quadrag.stats import Interval
 
 pytestmark = pytest.mark.plugins

@@ -14,10 +14,11 @@ from compared_runs import note_lost
 from quadrag import catalogue
 from quadrag.data.card_facts import card_facts
 from quadrag.paths import room
+from quadrag.provenance import Provenance
 from quadrag.reporting.published import list_reasons
 from quadrag.reporting.settings import compare_settings, find_settings
 from quadrag.reporting.tables import tabulate_paper
-from quadrag.results.run import Run
+from quadrag.results import Run
 from quadrag.run.folder import read_result
 from quadrag.run.plan import read_recipe, recipes
 from quadrag.spec import merge
@@ -50,7 +51,7 @@ def read_as_whole(folder: Path) -> list[Run]:
     """Read the runs of a folder as they would be over all of the authors' own questions."""
     results = [read_result(path.parent) for path in sorted(folder.glob("*/run.json"))]
     for result in results:
-        result.record.provenance, result.record.coverage = "authors", None
+        result.record.provenance, result.record.coverage = Provenance.AUTHORS, None
         result.record.spec = result.record.spec.changed(limit=None)
         splits, line = catalogue.config("rgb", result.record.config).splits, result.items[0]
         counts = {name: card_facts("rgb").find_rows(result.record.config, name).number for name in splits}
@@ -98,9 +99,9 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
             lambda one: one.record.digests["splits"].append("mine"),
             {"kind": "setting", "name": "split", "own": ["mine"], "row": ["test"]},
         ),
-        (lambda one: setattr(one.record, "provenance", "own"), {"kind": "data_own"}),
-        (lambda one: setattr(one.record, "provenance", "unverified"), {"kind": "data_unverified"}),
-        (lambda one: setattr(one.record, "provenance", "partial"), {"kind": "data_partial"}),
+        (lambda one: setattr(one.record, "provenance", Provenance.OWN), {"kind": "data_own"}),
+        (lambda one: setattr(one.record, "provenance", Provenance.UNVERIFIED), {"kind": "data_unverified"}),
+        (lambda one: setattr(one.record, "provenance", Provenance.PARTIAL), {"kind": "data_partial"}),
         (lambda one: one.items.pop(), {"kind": "questions", "done": "99", "total": "100"}),
         (lambda one: setattr(one.record, "stopped", {"code": "budget", "params": {}}), {"kind": "stopped"}),
         (lambda one: one.record.notes.append(note_lost(one.record.config, "test", REJECTED)), {"kind": "invalid"}),

@@ -20,9 +20,9 @@ from quadrag.records import write_jsonl
 from quadrag.reporting.facts import describe_results
 from quadrag.reporting.tables import summary, tabulate_paper, tabulate_scores
 from quadrag.reporting.text import print_tables
+from quadrag.results import Counts, Run, Score, ScoreKey
 from quadrag.results.certificates import discredit
-from quadrag.results.run import Counts, Run, Score, ScoreKey
-from quadrag.results.selection import MOST, pick_headlines
+from quadrag.results.items import MOST, pick_headlines
 from quadrag.run.folder import read_runs
 
 pytestmark = pytest.mark.plugins

@@ -1,20 +1,22 @@
 """Whether scores may be used, and what a run keeps of their items, as values: codes with numbers."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from score_rows import as_rows
 from specs import record_of
 
 from quadrag.benchmark import MetricUse, load
 from quadrag.records import Question
+from quadrag.results import Note, NoteCode, Score, Status
 from quadrag.results.check import settle_scores
-from quadrag.results.note import NoteCode, notes_of
-from quadrag.results.run import Score, Status
 from quadrag.scoring.drive import Measured, score_split
 
 pytestmark = pytest.mark.plugins
 
 CONFIG, SPLIT = "task_1_2", "public"
-OK, INVALID, UNRELIABLE = Status.OK, Status.INVALID, Status.UNRELIABLE
+OK, INVALID = Status.OK, Status.INVALID
 RIGHT, WRONG = {"official": 1.0, "corrected": 1.0}, {"official": 0.0, "corrected": 0.0}
 BOTH = ("official", "corrected")
 
@@ -22,6 +24,17 @@ BOTH = ("official", "corrected")
 def lost(why, official=None, *profiles):
     """An item that failed: of which official makes a value, or none."""
     return {"official": official, "corrected": None, "reason": dict.fromkeys(profiles or BOTH, why)}
+
+
+# By their names in `failures.yaml`.
+ENTRIES = {
+    **{why: lost(why) for why in ("api_error", "null", "raised", "unparsable", "not_applicable")},
+    "right": RIGHT,
+    "wrong": WRONG,
+    "right by rule": RIGHT | {"ruled": [*BOTH]},
+    "unparsable, official 0": lost("unparsable", 0.0, "corrected"),
+    "truncated, corrected by rule": lost("truncated", None, "official") | {"corrected": 0.0, "ruled": ["corrected"]},
+}
 
 
 def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
@@ -35,77 +48,17 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
     return as_rows(settle_scores(rows, run, lines)), run
 
 
-@pytest.mark.parametrize(
-    ("entries", "facts", "statuses", "code", "params"),
-    [
-        ([RIGHT] * 10, {}, (OK, OK), None, {}),
-        (
-            [lost("api_error")] * 3 + [RIGHT] * 7,
-            {"failures": {"x": "HTTP 500"}},
-            (INVALID, INVALID),
-            "invalid",
-            {"cause": "api_error", "said": "HTTP 500", "failed": 3, "total": 10, "reasons": {"api_error": 3}},
-        ),
-        (
-            [lost("null")] * 2 + [WRONG] * 8,
-            {},
-            (OK, OK),
-            "failed_counted",
-            {"cause": "null", "failed": 2, "profile": ""},
-        ),
-        (
-            [lost("raised")] * 5 + [RIGHT] * 5,
-            {"max_failed": 0.5},
-            (UNRELIABLE, UNRELIABLE),
-            "unreliable",
-            {"failed": 5, "total": 10, "limit": 0.5},
-        ),
-        (  # corrected alone says that a verdict could not be read
-            [lost("unparsable", 0.0, "corrected")] * 2 + [lost("unparsable")] + [RIGHT] * 17,
-            {"judge": "j", "verdict": "hm"},
-            (OK, OK),
-            "failed_counted",
-            {"failed": 3, "total": 20, "reasons": {"unparsable": 3}},
-        ),
-        (  # what a rule decided could not fail
-            [lost("api_error")] * 2 + [RIGHT | {"ruled": [*BOTH]}] * 6 + [RIGHT] * 2,
-            {},
-            (INVALID, INVALID),
-            "invalid",
-            {"failed": 2, "total": 4},
-        ),
-        (  # corrected decides by rule what official has judged
-            [lost("truncated", None, "official") | {"corrected": 0.0, "ruled": ["corrected"]}] * 6 + [RIGHT] * 4,
-            {"judge": "j"},
-            (INVALID, OK),
-            "invalid",
-            {"profile": "official", "cause": "truncated"},
-        ),
-        (
-            [WRONG] * 10,
-            {"short": {f"{CONFIG}/{SPLIT}/{at}/0": "cut" for at in range(3)}},
-            (INVALID, INVALID),
-            "invalid",
-            {"cause": "cut reply"},
-        ),
-        (
-            [{"official": None, "corrected": None, "reason": dict.fromkeys(BOTH, "not_applicable")}] * 9 + [RIGHT],
-            {},
-            (OK, OK),
-            None,
-            {},
-        ),
-    ],
-)
-def test_what_failed_decides_the_status_and_is_kept_with_its_numbers(entries, facts, statuses, code, params):
-    rows, run = run_of(entries, **facts)
-    assert tuple(row["status"] for row in rows if row["slice"] == "all") == statuses
+@pytest.mark.parametrize("case", yaml.safe_load((Path(__file__).parent / "failures.yaml").read_text("utf-8")))
+def test_what_failed_decides_the_status_and_is_kept_with_its_numbers(case):
+    rows, run = run_of([ENTRIES[name] for name, n in case["items"].items() for _ in range(n)], **case.get("run", {}))
+    statuses = {row["profile"]: row["status"] for row in rows if row["slice"] == "all"}
+    assert statuses == dict(zip(BOTH, case["status"], strict=True))
     for row in rows:
         assert (row["value"] is None) == (row["status"] is INVALID)
-    assert [note["code"] for note in run.notes] == ([code] if code else [])
-    for note in notes_of(run, *NoteCode):
+    assert [note.code for note in run.notes] == ([case["code"]] if "code" in case else [])
+    for note in run.notes:
         assert (note.params["config"], note.params["split"]) == (CONFIG, SPLIT)
-        assert note.params["keys"] == ["rgb_accuracy.accuracy"] and note.params.items() >= params.items()
+        assert note.params["keys"] == ["rgb_accuracy.accuracy"] and note.params.items() >= case["params"].items()
 
 
 @pytest.mark.parametrize(
@@ -124,14 +77,14 @@ def test_where_nothing_is_to_be_had_of_the_judge_what_asks_it_has_no_value(facts
     assert {(row["status"], row["reason"], row["value"], row["n_scored"]) for row in rows} == {
         (INVALID, cause, None, 0)
     }
-    (note,) = notes_of(run, NoteCode.INVALID)
+    (note,) = run.find_notes(NoteCode.INVALID)
     assert (note.params["cause"], note.params["said"], note.params["judge"]) == (cause, said, "j")
     assert {row["status"] for row in run_of([RIGHT] * 4, **facts)[0]} == {OK}, "words ask nobody"
 
 
 @pytest.mark.parametrize(("ruled", "status"), [(0, Status.UNTRUSTED_JUDGE), (4, OK)])
 def test_what_rests_on_verdicts_that_say_nothing_is_not_trusted(ruled, status):
-    notes = [{"code": "judge_constant", "params": {"keys": ["truthfulness.accuracy"]}}]
+    notes = [Note(NoteCode.JUDGE_CONSTANT, {"keys": ["truthfulness.accuracy"]})]
     entries = [RIGHT | {"ruled": [*BOTH]} if at < ruled else RIGHT for at in range(4)]
     rows, run = run_of(entries, "truthfulness", judge="j", notes=notes)
     assert {row["status"] for row in rows} == {status} and run.notes == notes

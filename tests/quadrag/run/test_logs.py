@@ -11,7 +11,7 @@ from chat_server import ChatServer
 import quadrag
 from quadrag.data.files import sample_dir
 from quadrag.records import write_jsonl
-from quadrag.results.record import read_run
+from quadrag.results import read_run
 from quadrag.run import answers
 from quadrag.run.answers import lines, read_inspect_log
 

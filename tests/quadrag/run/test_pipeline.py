@@ -8,7 +8,7 @@ import pytest
 from chat_server import ChatServer, echo
 from rgb_runs import ONE, llm, rows
 
-from quadrag.results.record import read_run
+from quadrag.results import read_run
 
 pytestmark = pytest.mark.plugins
 

@@ -7,7 +7,7 @@ from chat_server import ChatServer
 from kept_runs import ONE, answers
 from specs import spec_file
 
-from quadrag.results.record import read_run
+from quadrag.results import read_run
 
 pytestmark = pytest.mark.plugins
 

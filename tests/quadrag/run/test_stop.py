@@ -6,7 +6,7 @@ import pytest
 from chat_server import Rule
 from specs import spec_file
 
-from quadrag.results.record import read_run
+from quadrag.results import read_run
 
 pytestmark = pytest.mark.plugins
 

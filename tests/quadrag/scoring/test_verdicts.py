@@ -7,9 +7,8 @@ from specs import record_of, spec_of
 
 from quadrag.benchmark import load
 from quadrag.records import Answer, Question
+from quadrag.results import NoteCode, Status
 from quadrag.results.check import settle_scores
-from quadrag.results.note import NoteCode, notes_of
-from quadrag.results.run import Status
 from quadrag.scoring.drive import ScoringInputs, score
 from quadrag.scoring.judging import find_oddities
 
@@ -86,7 +85,7 @@ def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
         )
         row = whole(settle_scores(scores, run, lines), "accuracy")
         assert row["status"] is status and (status is Status.OK or row["n_scored"] == 12)
-        (note,) = notes_of(run, NoteCode.INVALID, NoteCode.FAILED_COUNTED)
+        (note,) = run.find_notes(NoteCode.INVALID, NoteCode.FAILED_COUNTED)
         assert note.params["total"] == 10 and "truthfulness.accuracy" in note.params["keys"]
         assert status is Status.OK or (note.params["failed"], note.params["cause"]) == (3, "unparsable")
 

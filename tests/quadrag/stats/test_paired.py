@@ -1,24 +1,31 @@
-"""Two runs on the same items: swaps as SciPy's, differences as by hand, power as statsmodels'."""
+"""Two runs on the same items: swaps as SciPy's, tests and power as statsmodels', differences as by hand."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import permutation_test, ttest_1samp
+from scipy.stats import binom, permutation_test, ttest_1samp
+from statsmodels.stats.contingency_tables import mcnemar as mcnemar_of_statsmodels
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import normal_power
 
 from quadrag.stats import (
     NOT_APPLICABLE,
     Item,
     Pair,
+    detectable,
+    holm,
     mcnemar,
     paired_difference,
     share_difference,
+    sign_flips,
 )
-from quadrag.stats.paired import detectable, sign_flips
 
 VALUE = st.floats(-1, 1).map(lambda value: round(value, 3))
 PAIRS = st.lists(st.tuples(VALUE, VALUE), min_size=2, max_size=12)
@@ -152,3 +159,38 @@ def test_power_is_statsmodels(pairs: list[tuple[float, float]]) -> None:
         assert normal_power(detectable(found.spread, found.n) / found.spread, found.n, 0.05) == pytest.approx(
             0.8, abs=1e-5
         )
+
+
+COUNTS = st.integers(0, 3000)
+
+
+@given(COUNTS, COUNTS)
+def test_mcnemar_is_the_mid_p_of_statsmodels_exact_test(first: int, second: int) -> None:
+    found = mcnemar(first, second)
+    exact = mcnemar_of_statsmodels([[0, first], [second, 0]], exact=True).pvalue
+    if first + second:
+        point = float(binom.pmf(first, first + second, 0.5))
+        # Half of the observed outcome counts, on both sides; at the middle its two sides are one.
+        assert found == pytest.approx(1.0 if first == second else exact - point, abs=1e-9)
+
+
+def test_mcnemar_by_hand() -> None:
+    """Of 5 that differ all go one way: 2 / 32 exactly, and half of that by mid-p."""
+    assert mcnemar(5, 0) == mcnemar(0, 5) == 1 / 32
+    assert mcnemar(0, 0) == mcnemar(7, 7) == 1
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_is_statsmodels(values: list[float]) -> None:
+    with mock.patch("gc.collect"):  # which statsmodels calls each time: a second in a large process
+        expected = multipletests(values, method="holm")[1]
+    assert holm(values) == pytest.approx(list(expected), abs=1e-9)
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06]) and holm([]) == []
+
+
+def test_scipy_waits_until_it_is_needed() -> None:
+    code = "import sys, quadrag, quadrag.stats; sys.exit('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -9,7 +9,8 @@ import numpy as np
 from specs import record_of
 
 from quadrag.benchmark import Stratum
-from quadrag.results.run import Asked, Run, Score, Status
+from quadrag.provenance import Provenance
+from quadrag.results import Asked, Note, NoteCode, Run, Score, Status
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
 RGB_SPLITS = ["noise_0", "noise_20", "noise_40"]
@@ -25,7 +26,12 @@ def run(
     text: str = "",
 ) -> Run:
     inputs = record_of(
-        benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m", provenance="authors"
+        benchmark="crud_rag",
+        config="qa_1doc",
+        splits=["test"],
+        retriever="bm25",
+        llm="m",
+        provenance=Provenance.AUTHORS,
     )
     place = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
     items = [
@@ -71,12 +77,12 @@ def fail(result: Run) -> Run:
     return result
 
 
-def note_lost(config: str, split: str, name: str) -> dict[str, Any]:
+def note_lost(config: str, split: str, name: str) -> Note:
     """What a run keeps of a score of which too many items failed."""
     counts = {"profile": "", "failed": 12, "total": 20, "at_most": False, "reasons": {"raised": 12}, "limit": 0.2}
     place = {"config": config, "split": split, "keys": [name]}
     cause = {"cause": "raised", "said": None, "kept": False, "judge": None}
-    return {"code": "invalid", "params": {**place, **counts, **cause}}
+    return Note(NoteCode.INVALID, {**place, **counts, **cause})
 
 
 def lose(result: Run, split: str, key: str) -> Run:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from quadrag.results.run import Score
+from quadrag.results import Score
 
 
 def as_rows(scores: Iterable[Score]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.parts import Retrieval
-from quadrag.results.record import RunRecord
+from quadrag.results import RunRecord
 from quadrag.spec import RunSpec
 
 

@@ -18,7 +18,7 @@ from exported import copy_as_authors
 
 from quadrag.reporting.page.page import collect_answers, read_words, render_page, write_page
 from quadrag.reporting.table import Cell, Row, Table
-from quadrag.results.note import Note, NoteCode
+from quadrag.results import Note, NoteCode
 from quadrag.run.folder import read_runs
 
 pytestmark = pytest.mark.plugins

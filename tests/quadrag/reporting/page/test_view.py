@@ -36,12 +36,6 @@ def test_several_runs_are_opened_beside_each_other(cli, opened):
     assert 'lang="zh-CN"' in Path("compare.html").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_shown_is_a_line(cli, opened):
-    shown = cli("view", "nothing")
-    assert (shown.code, shown.err) == (2, "quadrag: nothing holds no run.json; expected the folder of a run\n")
-    assert opened == []
-
-
 def test_a_run_that_was_killed_has_no_page(cli, opened):
     assert cli(*RUN, "--out", "r").code == 0
     Path("r/scores.json").unlink()

@@ -13,7 +13,7 @@ from quadrag.benchmark import load
 from quadrag.data.builders import open_builder, rows
 from quadrag.loading import load_questions
 from quadrag.records import Passage, document_id
-from quadrag.results.record import read_run
+from quadrag.results import read_run
 from quadrag.scoring.served import LEAST
 
 pytestmark = pytest.mark.plugins
