@@ -54,7 +54,6 @@ class Finding(BaseModel):
     confirmed: StrictBool | None = None  # what a person says; None: nothing yet
 
     def keys(self) -> Iterator[Key]:
-        """Yield the keys of the questions that it is about."""
         for place in (f"{self.config}/{self.split}", *self.also):
             config, _, split = place.partition("/")
             yield config, split, self.id
@@ -95,16 +94,7 @@ class Audited:
 
 
 def audit(benchmark: str, config: str | None = None, data_dir: str | None = None) -> tuple[list[Finding], list[str]]:
-    """Audit a benchmark.
-
-    Args:
-        benchmark: its name.
-        config: one that holds questions; all of them when None.
-        data_dir: folder of upstream files, ``sample``, or None for what is prepared.
-
-    Returns:
-        The findings; and a line for each config that was read, and for what is not there.
-    """
+    """Return the findings; and a line for each config that was read, and for what is not there."""
     record = load(benchmark)
     known = [name for name in catalogue.configs(record.name) if not record.corpus or name in record.configs]
     if config is not None and config not in known:
@@ -133,7 +123,6 @@ def audit(benchmark: str, config: str | None = None, data_dir: str | None = None
 
 
 def read_findings(path: Path) -> list[Finding]:
-    """Read a file of findings; QuadragError where it cannot be read, or a line is none."""
     return [validate(Finding, row, f"{path}:{number} (a line of `quadrag audit`)") for number, row in read_jsonl(path)]
 
 
@@ -191,8 +180,7 @@ def locate_golds(text: str, golds: Golds, language: str) -> list[tuple[int, int]
 
 
 def _stands(text: str, gold: str, language: str) -> bool:
-    found: bool = stands_whole(text, gold.replace(" ", "") if language == "zh" else gold, language)
-    return found
+    return bool(stands_whole(text, gold.replace(" ", "") if language == "zh" else gold, language))
 
 
 @lru_cache(maxsize=4096)

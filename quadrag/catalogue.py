@@ -62,19 +62,16 @@ def benchmarks() -> Mapping[str, Path]:
 
 @cache
 def metrics() -> Mapping[str, Path]:
-    """Map each metric's name to its evaluate module."""
     folders = [room("metrics"), *filter(None, (plugin(name).metric_folder for name in benchmarks()))]
     paths = (path for folder in folders for path in sorted(folder.glob("*/*.py")))
     return {path.stem: path for path in paths if path.stem == path.parent.name}
 
 
 def benchmark_name(name: str) -> str:
-    """Return the name of a benchmark; QuadragError with the nearest names where there is none."""
     return pick("benchmark", name, _entry_points()).name
 
 
 def plugin_folder(benchmark: str) -> Path:
-    """Return the folder of a benchmark's record, with its prompts, recipes and published figures."""
     spec: Any = importlib.util.find_spec(_entry_points()[benchmark].module)
     return Path(spec.origin).parent
 
@@ -89,56 +86,44 @@ def module_beside(benchmark: str, name: str) -> ModuleType | None:
 
 
 def card(benchmark: str) -> Path:
-    """Return the path of a benchmark's card for the Hub."""
     return plugin(benchmark).card or room("hub_cards") / f"{benchmark}.md"
 
 
 def commands() -> Mapping[str, str]:
-    """Map the commands that benchmarks bring to their modules."""
     return {name: module for benchmark in benchmarks() for name, module in plugin(benchmark).commands.items()}
 
 
 def metric_folder(name: str) -> Path:
-    """Return the folder of a metric, which ``evaluate.load`` takes; errors as of `benchmark_name`."""
     return pick("metric", name, metrics()).parent
 
 
 def load_scorer(metric: str) -> Any:
-    """Return a metric's pure core, a class."""
-    return _load_package(metric_folder(metric), "scorer").SCORER
+    return load_script(metric_folder(metric) / "scorer.py").SCORER
 
 
 def load_script(path: Path) -> ModuleType:
-    """Load a dataset script by path, once per process, as a module of a package that holds the files beside it.
+    """Import a file, once per process, as a module of a package, so that it may import the files beside it.
 
     It is registered in ``sys.modules`` because `datasets` looks a builder's module up there.
     """
-    return _load_package(path.parent, path.stem)
-
-
-def _load_package(folder: Path, name: str) -> ModuleType:
-    """Import a file of a folder as a module of a package, so that it may import the files beside it."""
-    if folder.parent == room("metrics"):
-        return importlib.import_module(f"quadrag.metrics.{folder.name}.{name}")
-    package = "quadrag_leaf" + re.sub(r"\W", "_", str(folder))
+    if path.parent.parent == room("metrics"):
+        return importlib.import_module(f"quadrag.metrics.{path.parent.name}.{path.stem}")
+    package = "quadrag_leaf" + re.sub(r"\W", "_", str(path.parent))
     if package not in sys.modules:
         sys.modules[package] = ModuleType(package)
-        sys.modules[package].__path__ = [str(folder)]
-    return importlib.import_module(f"{package}.{name}")
+        sys.modules[package].__path__ = [str(path.parent)]
+    return importlib.import_module(f"{package}.{path.stem}")
 
 
 def builder_class(benchmark: str) -> Any:
-    """Return the ``datasets.GeneratorBasedBuilder`` subclass of a benchmark."""
     module = load_script(pick("benchmark", benchmark, benchmarks()))
     own = (value for value in vars(module).values() if getattr(value, "__module__", "") == module.__name__)
     return next(value for value in own if hasattr(value, "BUILDER_CONFIGS"))
 
 
 def configs(benchmark: str) -> dict[str, Any]:
-    """Map config names to the builder's configs, in the script's order."""
     return {config.name: config for config in builder_class(benchmark).BUILDER_CONFIGS}
 
 
 def config(benchmark: str, name: str) -> Any:
-    """Return one config of a benchmark; errors as of `benchmark_name`."""
     return pick(f"config of {benchmark}", name, configs(benchmark))

@@ -51,8 +51,10 @@ class UnknownScore(KeyError):
 class QuadragError(Exception):
     """Bad input or a failed outside part; the message is one line that says what was found, expected and what to do.
 
-    The command line prints the message and exits with code 2.
+    The command line prints the message and exits with the code.
     """
+
+    code = 2
 
 
 class NotReady(QuadragError):
@@ -60,11 +62,7 @@ class NotReady(QuadragError):
 
 
 class GateFailed(QuadragError):
-    """A run is worse than another one, or below what was asked of it, or neither can be told since a score is invalid.
-
-    Attributes:
-        code: with which the command line exits: 4, or 3 where a score is invalid.
-    """
+    """A run is worse than another one or below what was asked of it; or, with code 3, a measurement is invalid."""
 
     def __init__(self, message: str, code: int = 4) -> None:
         super().__init__(message)

@@ -478,7 +478,6 @@ class Comparison(Shown, Mapping[str, Any]):
 
     @cached_property
     def _differences(self) -> dict[tuple[Place, int], comparisons.Difference]:
-        """What runs differ by, or why it is not known, by the score's place and the run's."""
         first, *others = (run.result for run in self.runs)
         compared = comparisons.compare(first, others, self.profile, every=True)
         return {(difference.place, difference.run): difference for difference in compared.differences}

@@ -238,12 +238,18 @@ def run_beside(work: Coroutine[Any, Any, Any], report: Callable[[], None] = lamb
     """
     loop = asyncio.new_event_loop()
     task = loop.create_task(work)
-    with closing(loop), ThreadPoolExecutor(1, "quadrag-chat") as pool:
-        running = pool.submit(loop.run_until_complete, task)
+
+    def finish() -> Any:
+        with closing(loop):
+            return loop.run_until_complete(task)
+
+    with ThreadPoolExecutor(1, "quadrag-chat") as pool:
+        running = pool.submit(finish)
         try:
             while not wait([running], _PROGRESS_EVERY).done:
                 report()
         except BaseException:
-            loop.call_soon_threadsafe(task.cancel)
+            with suppress(RuntimeError):  # of a loop that has just closed
+                loop.call_soon_threadsafe(task.cancel)
             raise
         return running.result()

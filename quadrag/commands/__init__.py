@@ -1,4 +1,4 @@
-"""The commands, a file each: its docstring is the help, and `EXAMPLES`, `add_arguments` and `run` do the rest.
+"""The commands, a file each: its docstring is the help, examples included; `add_arguments` and `run` do the rest.
 
 Heavy imports stand inside `run`, so that help answers at once. A benchmark may bring commands of its own.
 """
@@ -31,7 +31,6 @@ NAMES = (
 
 
 def load(name: str) -> Any:
-    """Return a command's file: `certify-judge` stands in `certify_judge.py`; else the module that a benchmark names."""
     if name in NAMES:
         return importlib.import_module(f"quadrag.commands.{name.replace('-', '_')}")
     return importlib.import_module(commands()[name])

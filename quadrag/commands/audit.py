@@ -4,6 +4,9 @@ Every finding is a line of JSON on stdout: the question, the check, what was
 found and where. What is not there is named on stderr. A rule found it, and no
 person has seen it: set `confirmed` in the file to true or false, and give the
 file to `quadrag report RUN --without FILE`.
+
+Examples:
+    quadrag audit BENCHMARK CONFIG --data-dir DIR > findings.jsonl
 """
 
 import argparse
@@ -12,8 +15,6 @@ from collections import Counter
 from quadrag.printing import remark, write
 
 from .shared import options
-
-EXAMPLES = ("quadrag audit BENCHMARK CONFIG --data-dir DIR > findings.jsonl",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,9 @@
 Answers are the sentences most like the questions, so the numbers measure
 nothing: they show that all works, and what a result looks like. It takes half a
 minute, and ends with a page on which all tables stand.
+
+Examples:
+    quadrag demo
 """
 
 import argparse
@@ -13,9 +16,6 @@ from quadrag import catalogue
 from quadrag.printing import write
 
 from .shared import options
-from .shared.session import print_tables
-
-EXAMPLES = ("quadrag demo",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +26,8 @@ def run(arguments: argparse.Namespace) -> None:
     # Before what takes seconds to load.
     write("Made-up samples, answered without a model: the numbers measure nothing.")
     from quadrag.benchmark import load
+    from quadrag.reporting import table, tables, text
     from quadrag.reporting.page.page import write_page
-    from quadrag.reporting.table import Row, Table
-    from quadrag.reporting.tables import headline_cells, tabulate
     from quadrag.results.items import pick_headlines
     from quadrag.run.sweep import run_demo
 
@@ -36,13 +35,14 @@ def run(arguments: argparse.Namespace) -> None:
     results: list[Any] = []
     for name in catalogue.benchmarks():
         runs = run_demo(name, out)
-        heads = [(run.folder.name, pick_headlines(run.scores, "official")[0]) for run in runs if run.folder]
-        lines = [Row(f"{folder} {score.label}", headline_cells(score)) for folder, score in heads]
-        table = Table(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)
-        print_tables(arguments, [table])
+        heads = [(result.folder.name, pick_headlines(result.scores, "official")[0]) for result in runs if result.folder]
+        lines = [table.Row(f"{folder} {score.label}", tables.headline_cells(score)) for folder, score in heads]
+        columns = ["value", "95% interval", "n"]
+        shown = table.Table(load(name).sample, "task and metric", columns, lines)
+        text.print_tables([shown], language=arguments.labels)
         results[:0] = runs  # the page begins with what a terminal ends with
     page, systems = out / "report.html", [("demo", results)]
-    write_page(page, systems, tabulate(systems, labels=arguments.labels, page=True), arguments.labels)
+    write_page(page, systems, tables.tabulate(systems, labels=arguments.labels, page=True), arguments.labels)
     write("", f"All tables, beside the papers' numbers: {page}")
-    first = results[0].record
-    write(f"next: quadrag run {first.benchmark} {first.config} --llm http://HOST:PORT/v1")
+    run = results[0].record
+    write(f"next: quadrag run {run.benchmark} {run.config} --llm http://HOST:PORT/v1")

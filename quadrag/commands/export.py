@@ -3,19 +3,18 @@
 Every version of datasets from 3.6 on loads it. Nothing is sent anywhere. A
 folder that an export wrote before is written anew. Of a benchmark whose data
 are not hosted again the card with the way to the data is written.
+
+Examples:
+    quadrag export hub --benchmark BENCHMARK --data-dir DIR --accept-licence
+    quadrag export hub --data-dir sample
 """
 
 import argparse
 from pathlib import Path
 
-from quadrag.printing import remark, write
+from quadrag.printing import write
 
 from .shared import options
-
-EXAMPLES = (
-    "quadrag export hub --benchmark BENCHMARK --data-dir DIR --accept-licence",
-    "quadrag export hub --data-dir sample",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,16 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.hub.export import export
 
-    done = export(
-        Path(arguments.folder),
-        arguments.benchmark,
-        arguments.data_dir,
-        arguments.accept_licence,
-        lambda label: remark(f"writing {label}"),
-    )
-    for repository in done:
+    folder = Path(arguments.folder)
+    for repository in export(folder, arguments.benchmark, arguments.data_dir, arguments.accept_licence):
         rows = sum(count for splits in repository.rows.values() for count in splits.values())
         what = "a card with the way to the data" if repository.kind == "recipe" else f"{rows:,} rows"
-        write(f"{Path(arguments.folder) / repository.benchmark}: {what}")
+        write(f"{folder / repository.name}: {what}")
         for config, files in repository.lacking.items():
             write(f"  {config}: without {', '.join(files)}")

@@ -2,17 +2,16 @@
 
 Questions, messages and rule metrics are those of `quadrag run`. lm-eval and
 Inspect come with the extra `harness`.
+
+Examples:
+    lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_BENCHMARK ...
+    inspect eval quadrag/BENCHMARK_CONFIG --model ...
 """
 
 import argparse
 from pathlib import Path
 
 from quadrag.printing import write
-
-EXAMPLES = (
-    "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_BENCHMARK ...",
-    "inspect eval quadrag/BENCHMARK_CONFIG --model ...",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +34,9 @@ def run(arguments: argparse.Namespace) -> None:
         names = catalogue.benchmarks()
         write(*(f"quadrag/{name}_{config}" for name in names for config in list_configs(name)))
         return
-    from quadrag.harnesses.task_files import task_files
+    from quadrag.harnesses.examination import write_tasks
 
     arguments.dir.mkdir(parents=True, exist_ok=True)
-    for name, text in task_files():
+    for name, text in write_tasks():
         (arguments.dir / name).write_text(text, encoding="utf-8")
     write(arguments.dir)

@@ -7,10 +7,15 @@ a random draw of the run's items.
 
 With --metric errors people sort the wrong answers of a run by what went wrong,
 where the benchmark's paper does, in the same way.
+
+Examples:
+    quadrag label runs/a --n 100 --out sheet.csv
+    quadrag label runs/a --n 100 --page sheet.csv
+    quadrag label runs/a --people sheet.csv
+    quadrag label runs/a --metric errors --page sheet.csv
 """
 
 import argparse
-import shlex
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,14 +26,7 @@ from quadrag.printing import write
 
 from .construct.review import serve
 from .shared import options
-from .shared.session import print_tables
 
-EXAMPLES = (
-    "quadrag label runs/a --n 100 --out sheet.csv",
-    "quadrag label runs/a --n 100 --page sheet.csv",
-    "quadrag label runs/a --people sheet.csv",
-    "quadrag label runs/a --metric errors --page sheet.csv",
-)
 _N = 100
 
 
@@ -43,56 +41,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "out port no-browser labels data-dir", **about)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    from quadrag.judges.labelled import ERRORS, list_judged, tabulate_corrected, take_back
+def run(arguments: argparse.Namespace) -> None:
+    from quadrag.judges import labelled
     from quadrag.metric_record import show_key
-    from quadrag.reporting.questions import RunReader
+    from quadrag.reporting import questions, text
     from quadrag.run.folder import read_result
 
     if sum(map(bool, (arguments.out, arguments.page, arguments.people))) != 1:
         raise QuadragError("expected one of --out, --page, --people")
     folder = Path(arguments.folder)
-    reader = RunReader(folder, read_result(folder), arguments.data_dir)
-    if arguments.metric == ERRORS:
+    reader = questions.RunReader(folder, read_result(folder), arguments.data_dir)
+    if arguments.metric == labelled.ERRORS:
         _label_errors(arguments, reader)
-        return 0
-    graded, items = list_judged(reader, arguments.metric)
+        return
+    graded, items = labelled.list_judged(reader, arguments.metric)
     if arguments.people:
-        labels = take_back(Path(arguments.people), items, graded)
-        print_tables(arguments, [tabulate_corrected(show_key(graded.metric, graded.key), items, labels, graded)])
+        labels = labelled.take_back(Path(arguments.people), items, graded)
+        table = labelled.tabulate_corrected(show_key(graded.metric, graded.key), items, labels, graded)
+        text.print_tables([table], language=arguments.labels)
     else:
-        _offer(arguments, graded, items, arguments.n or _N)
-    return 0
+        _offer_sheet(arguments, graded, items, arguments.n or _N)
 
 
 def _label_errors(arguments: argparse.Namespace, reader: Any) -> None:
-    """Have the wrong answers of a run sorted by what went wrong."""
-    from quadrag.judges.labelled import find_classes, list_wrong, tabulate_classes, take_back
+    from quadrag.judges import labelled
     from quadrag.provenance import Provenance
-    from quadrag.reporting.notes import note_validity
-    from quadrag.reporting.questions import find_metric
-    from quadrag.reporting.table import title_of
+    from quadrag.reporting import notes, questions, table, text
 
     result, record = reader.result, reader.result.record
-    classes = find_classes(record.benchmark, record.config)
+    classes = labelled.find_classes(record.benchmark, record.config)
     if record.provenance is Provenance.OWN:
         classes = classes._replace(where="")
-    items = list_wrong(reader)
+    items = labelled.list_wrong(reader)
     if not arguments.people:
-        _offer(arguments, classes.graded, items, arguments.n or len(items), classes.meanings)
+        _offer_sheet(arguments, classes.graded, items, arguments.n or len(items), classes.meanings)
         return
-    labels = take_back(Path(arguments.people), items, classes.graded)
+    labels = labelled.take_back(Path(arguments.people), items, classes.graded)
     answers = Counter(row["split"] for row in result.items)
-    table = tabulate_classes(title_of(result), classes, answers, items, labels)
-    metric = find_metric([[reader]], None)[0].partition(".")[2]
-    table.notes += [f"Wrong: below the best {metric}.", *note_validity([result])]
-    print_tables(arguments, [table])
+    shown = labelled.tabulate_classes(table.title_of(result), classes, answers, items, labels)
+    metric = questions.find_metric([[reader]], None)[0].partition(".")[2]
+    shown.notes += [f"Wrong: below the best {metric}.", *notes.note_validity([result])]
+    text.print_tables([shown], language=arguments.labels)
 
 
-def _offer(
+def _offer_sheet(
     arguments: argparse.Namespace, graded: Any, items: Any, n: int, meanings: Mapping[str, str] | None = None
 ) -> None:
-    """Write a sheet of n items, or label one on a page."""
     from quadrag.judges.labelled import draw_sheet, label_sheet
     from quadrag.sheet import write_sheet
 
@@ -102,10 +96,7 @@ def _offer(
         write_sheet(sheet, rows)
         write(f"{sheet}: {len(rows) - 1} of {len(items)} items", graded.asks)
         write(*(f"{name}: {meaning}" for name, meaning in (meanings or {}).items()))
-    typed = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
-    words = [word for name, value in typed.items() if value is not None for word in (name, value)]
-    back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
-        serve(arguments, label_sheet(sheet, graded, arguments.labels), str(sheet), back)
+        serve(arguments, label_sheet(sheet, graded, arguments.labels), str(sheet))
     else:
-        write(f"Fill in the column label: {graded.spelled}.", f"next: {back}")
+        write(f"Fill in the column label: {graded.spelled}.")

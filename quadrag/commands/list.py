@@ -5,19 +5,21 @@ its rows, languages and metrics. A recipe is a row of a published table, for
 `quadrag run --recipe`; a judge a preset that asks as a paper did. Of one
 recipe: each setting as the paper or its code has it, as a run has it, and why
 they differ.
+
+Examples:
+    quadrag list
+    quadrag list BENCHMARK
+    quadrag list --recipe NAME
 """
 
 import argparse
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from quadrag import catalogue
 from quadrag.errors import QuadragError
 from quadrag.printing import wrap, write
 
-from .shared import options
-
-EXAMPLES = ("quadrag list", "quadrag list BENCHMARK", "quadrag list --recipe NAME")
 _WIDTH = 80
 
 
@@ -28,16 +30,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help="settings of a recipe, or of all whose names begin so: BENCHMARK, BENCHMARK-table3",
     )
-    options.add(parser, "json", json="with --recipe: as one object for scripts")
     parser.add_argument("--spec", action="store_true", help="with --recipe: as YAML, for `quadrag run --recipe FILE`")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag import catalogue
     from quadrag.run.plan import judge_presets, read_recipe, recipes
 
     if arguments.recipe is not None:
-        from quadrag.reporting.settings import describe_settings, tabulate_settings
+        from quadrag.reporting.settings import tabulate_settings
         from quadrag.reporting.text import print_tables
 
         begun = [name for name in recipes() if name.startswith(f"{arguments.recipe}-")]
@@ -48,13 +48,11 @@ def run(arguments: argparse.Namespace) -> None:
             whole: Any = {name: read_recipe(name)[1] for name in named}
             whole = whole if len(named) > 1 else whole[named[0]]
             write(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=_WIDTH).rstrip())
-        elif arguments.json:
-            write(json.dumps(describe_settings(named), ensure_ascii=False))
         else:
             print_tables(tabulate_settings(named))
         return
-    if arguments.json or arguments.spec:
-        raise QuadragError("--json and --spec are for --recipe NAME; give it too, or leave them out")
+    if arguments.spec:
+        raise QuadragError("--spec is for --recipe NAME; give it too, or leave it out")
     if arguments.benchmark:
         write(*_describe(catalogue.benchmark_name(arguments.benchmark)))
         return
@@ -63,8 +61,11 @@ def run(arguments: argparse.Namespace) -> None:
         for name, config in catalogue.configs(benchmark).items():
             write(_hang(name, ", ".join(config.splits)))
     write("", "\n  ".join(wrap("metrics: " + ", ".join(catalogue.metrics()), _WIDTH)))
-    write("\n  ".join(["recipes:", *recipes()]), "judges, as --judge NAME=http://HOST/v1:")
-    write(*(_hang(name, preset.source) for name, preset in judge_presets().items()))
+    if known := recipes():
+        write("\n  ".join(["recipes:", *known]))
+    if presets := judge_presets():
+        write("judges, as --judge NAME=http://HOST/v1:")
+        write(*(_hang(name, preset.source) for name, preset in presets.items()))
 
 
 def _hang(name: str, text: str, at: int = 33) -> str:
@@ -73,19 +74,18 @@ def _hang(name: str, text: str, at: int = 33) -> str:
 
 
 def _describe(benchmark: str) -> Iterator[str]:
-    """Yield the lines on a benchmark: what it is and takes, and of each config what it asks and holds."""
-    from quadrag import catalogue
     from quadrag.benchmark import load
     from quadrag.data.card_facts import card_facts
 
     hub, record = card_facts(benchmark), load(benchmark)
-    about = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
-    yield from wrap(" ".join(about.split()), _WIDTH)
+    description = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
+    yield from wrap(" ".join(description.split()), _WIDTH)
     yield f"Paper: {record.paper}"
-    yield _hang("--option", record.option_help, 15)
-    words = {name: [one.help] if one.help else [] for name, one in record.retrievers.items()}
-    words[record.default_retriever].insert(0, "default")
-    retrievers = ", ".join(f"{name} ({', '.join(said)})" if said else name for name, said in words.items())
+    if record.option_help:
+        yield _hang("--option", record.option_help, 15)
+    about = {name: [retriever.help] if retriever.help else [] for name, retriever in record.retrievers.items()}
+    about[record.default_retriever].insert(0, "default")
+    retrievers = ", ".join(f"{name} ({', '.join(words)})" if words else name for name, words in about.items())
     yield _hang("--retriever", retrievers, 15)
     for name, config in catalogue.configs(benchmark).items():
         yield ""
@@ -101,7 +101,6 @@ def _describe(benchmark: str) -> Iterator[str]:
 
 
 def _list_metrics(benchmark: Any, config: str) -> Iterator[str]:
-    """Yield the keys of a config's metrics, each with what it needs."""
     from quadrag.metric_record import show_key
     from quadrag.spec import RunSpec
 

@@ -4,19 +4,19 @@ Afterwards `load_dataset("BENCHMARK", "CONFIG")` and `evaluate.load("METRIC")`
 work from any folder and with every version of datasets. Upstream's files are
 downloaded and verified, or read from --data-dir, of which what can be built is
 built and what is lacking is named.
+
+Examples:
+    quadrag prepare BENCHMARK
+    quadrag prepare BENCHMARK --data-dir sample
+    quadrag prepare BENCHMARK --config CONFIG --data-dir DIR
 """
 
 import argparse
 
+from quadrag import catalogue
 from quadrag.printing import write
 
 from .shared import options
-
-EXAMPLES = (
-    "quadrag prepare BENCHMARK",
-    "quadrag prepare BENCHMARK --data-dir sample",
-    "quadrag prepare BENCHMARK --config CONFIG --data-dir DIR",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag import catalogue
     from quadrag.data.builders import find_source, prepare
     from quadrag.provenance import shorten
 

@@ -5,22 +5,21 @@ a pull request on a model's repository. Without --yes nothing is asked or sent:
 what would go there is listed. A push that stops is finished by the same
 command. Files that others put into a repository are kept, but where one of
 quadrag's own is to stand. The token is HF_TOKEN, or that of `hf auth login`.
+
+Examples:
+    quadrag push ORG --data-dir sample
+    quadrag push ORG --benchmark BENCHMARK --accept-licence --yes
+    quadrag push ORG --metric METRIC --yes
+    quadrag push ORG --results OWNER/MODEL --run runs/a
 """
 
 import argparse
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.printing import remark, write
+from quadrag.printing import write
 
 from .shared import options
-
-EXAMPLES = (
-    "quadrag push ORG --data-dir sample",
-    "quadrag push ORG --benchmark BENCHMARK --accept-licence --yes",
-    "quadrag push ORG --metric METRIC --yes",
-    "quadrag push ORG --results OWNER/MODEL --run runs/a",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.hub.push import plan_push, push
-    from quadrag.hub.results import plan_results, push_results
+    from quadrag.hub.push import describe, plan_push, plan_results, push, push_results
 
     results = arguments.results is not None  # given, even where it came out empty
     if results != bool(arguments.run) or (results and (arguments.benchmark or arguments.metric)):
@@ -55,12 +53,13 @@ def run(arguments: argparse.Namespace) -> None:
         for path, text in files.items():
             write(path, text)
     else:
-        org, given = arguments.org, (arguments.benchmark, arguments.metric, arguments.data_dir)
-        repositories = plan_push(org, *given, arguments.accept_licence)
+        org, named = arguments.org, (arguments.benchmark, arguments.metric, arguments.data_dir)
+        repositories = plan_push(org, *named, arguments.accept_licence)
         if arguments.yes:
-            for address in push(org, repositories, arguments.private, remark):
+            for address in push(org, repositories, arguments.private):
                 write(address)
             return
-        for each in repositories:
-            write(f"{each.kind} {org}/{each.name}", *(f"  {line}" for line in each.about))
+        for repository in repositories:
+            lines = describe(repository)
+            write(f"{repository.repo_type} {org}/{repository.name}", *(f"  {line}" for line in lines))
     write("nothing was sent; the same command with --yes does it")

@@ -4,6 +4,10 @@ Every line says benchmark, config and split. Add `answer` to each, and
 `passages` where the system found some (ids, or objects with `id` and `text`).
 `quadrag score FILE` then needs only the --data-dir and --option that were given
 here.
+
+Examples:
+    quadrag questions BENCHMARK CONFIG --data-dir DIR > questions.jsonl
+    quadrag questions BENCHMARK CONFIG --limit 50 --out questions.jsonl
 """
 
 import argparse
@@ -15,11 +19,6 @@ from quadrag.errors import QuadragError
 from quadrag.printing import write
 
 from .shared import options
-
-EXAMPLES = (
-    "quadrag questions BENCHMARK CONFIG --data-dir DIR > questions.jsonl",
-    "quadrag questions BENCHMARK CONFIG --limit 50 --out questions.jsonl",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +40,6 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"{arguments.out} is there already, and may hold answers; name another file")
     else:
         write_jsonl(Path(arguments.out), rows)
-        write(f"next: add `answer` to each line, then: quadrag score {arguments.out}")
 
 
 def _make_row(question: Any) -> dict[str, Any]:

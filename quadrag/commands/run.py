@@ -4,6 +4,14 @@ Every stage is a file of the run's folder, and every reply is kept the moment it
 arrives: the same command goes on with what a stopped run left. Without --llm
 the answer is the sentence most like the question. Exit code 2 after bad input,
 a dead server or a reached budget, 3 of an invalid measurement.
+
+Examples:
+    quadrag run BENCHMARK CONFIG --llm http://127.0.0.1:8080/v1
+    quadrag run BENCHMARK --all --llm http://HOST/v1 --judge http://OTHER/v1
+    quadrag run BENCHMARK CONFIG --tokenizer jieba --top-k 4 --limit 100
+    quadrag run BENCHMARK CONFIG --split S --data-dir DIR --llm local:FOLDER
+    quadrag run BENCHMARK CONFIG --rag http://127.0.0.1:9000/rag --llm-name mine
+    quadrag run --recipe NAME --llm https://HOST/v1
 """
 
 import argparse
@@ -14,15 +22,6 @@ from typing import Any
 from quadrag.errors import QuadragError
 
 from .shared import options, session
-
-EXAMPLES = (
-    "quadrag run BENCHMARK CONFIG --llm http://127.0.0.1:8080/v1",
-    "quadrag run BENCHMARK --all --llm http://HOST/v1 --judge http://OTHER/v1",
-    "quadrag run BENCHMARK CONFIG --tokenizer jieba --top-k 4 --limit 100",
-    "quadrag run BENCHMARK CONFIG --split S --data-dir DIR --llm local:FOLDER",
-    "quadrag run BENCHMARK CONFIG --rag http://127.0.0.1:9000/rag --llm-name mine",
-    "quadrag run --recipe NAME --llm https://HOST/v1",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,26 +36,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     with session.results_alone(arguments.json) as stdout:
-        if estimate := session.start_estimate(arguments):
-            with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
-                _, sweep = _run_all(arguments, estimate, Path(aside))
-            session.print_estimate(arguments, estimate, stdout)
+        policy = session.call_policy(arguments)
+        if policy.estimate:
+            with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as scratch:
+                _, sweep = _run_all(arguments, policy, Path(scratch, "run"))
+            session.print_estimate(arguments, policy, stdout)
             session.print_left_out(sweep.left_out)
             return 0
-        out, sweep = _run_all(arguments)
-        groups, profiles = [[(out.name, sweep.runs)]], options.profiles(arguments)
-        return session.show_results(arguments, stdout, groups, out, profiles, arguments.all, sweep.left_out)
+        out, sweep = _run_all(arguments, policy, arguments.out and Path(arguments.out))
+        page = out / "report.html"
+        groups = [[(out.name, sweep.runs)]]
+        session.show_results(arguments, stdout, groups, options.profiles(arguments), out, page, arguments.all)
+        return session.close(arguments, sweep.runs, page, sweep.left_out)
 
 
-def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | None = None) -> tuple[Path, Any]:
-    """Do the runs that were asked for, in their own folder or `aside`; return it and them."""
+def _run_all(arguments: argparse.Namespace, policy: Any, out: Path | None) -> tuple[Path, Any]:
+    """Do the runs that were asked for, in a folder that is named by them unless the user did; return it and them."""
     from quadrag.benchmark import load
-    from quadrag.run import plan
-    from quadrag.run import sweep as sweeps
-    from quadrag.run.models import open_models
+    from quadrag.run import models, plan, sweep
     from quadrag.run.run import run
 
-    policy, partial = session.call_policy(arguments, estimate), session.partial_spec(arguments)
+    partial = session.partial_spec(arguments)
     recipes = plan.recipes_of_table(arguments.recipe)
     if arguments.all and arguments.recipe is not None:
         raise QuadragError("--all and --recipe each say what to run; give one of them")
@@ -69,15 +69,11 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
     else:
         benchmark = plan.name_benchmark(partial)
     partial, trust = session.add_judges(arguments, partial, benchmark), policy.trust
-
-    def place(name: str) -> Path:
-        return aside / "run" if aside else Path(arguments.out or name)
-
     if recipes:
         planned = plan.plan_table(recipes, partial, trust)
         first, *_ = next(iter(planned.values()))
-        out = place(sweeps.name_folder(first, "", arguments.recipe, variant=False))
-        return out, sweeps.run_table(planned, policy, out)
+        out = out or Path(sweep.name_folder(first, "", arguments.recipe, variant=False))
+        return out, sweep.run_table(planned, policy, out)
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
     if arguments.all:
         head = f"{benchmark}-all{'-original' * arguments.original}"
@@ -87,12 +83,12 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
     else:
         specs, head = [plan.plan_run(partial, trust)], None
     first = specs[0]
-    with open_models(first, policy) as models:
-        model = getattr(first.system, "name", None) or models.system.name
+    with models.open_models(first, policy) as opened:
+        model = getattr(first.system, "name", None) or opened.system.name
         if first.replica:
             model = first.retrieval.embedding if first.replica.replaced else ""
         variant = first.replica is None and not (arguments.all and load(benchmark).corpus is None)
-        out = place(sweeps.name_folder(first, model, head, variant))
+        out = out or Path(sweep.name_folder(first, model, head, variant))
         if head is None:
-            return out, sweeps.Sweep([run(first, policy, models, out)])
-        return out, sweeps.run_all(specs, policy, models, out)
+            return out, sweep.Sweep([run(first, policy, opened, out)])
+        return out, sweep.run_all(specs, policy, opened, out)

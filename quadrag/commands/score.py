@@ -6,23 +6,23 @@ too; or what the authors' own code wrote; or a log of a harness that ran
 quadrag's tasks, or a folder of its logs. A part of the questions is scored as a
 part. Options that the answers were made with are to be given again, but of a
 log, which says them. Several files are compared with the first.
+
+Examples:
+    quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG
+    quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG --judge http://HOST/v1
+    quadrag score answers/*.jsonl --data-dir DIR --out runs
 """
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.printing import say
 
 from .shared import options, session
-
-EXAMPLES = (
-    "quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG",
-    "quadrag score mine.jsonl --benchmark BENCHMARK --config CONFIG --judge http://HOST/v1",
-    "quadrag score answers/*.jsonl --data-dir DIR --out runs",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,54 +42,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.reporting.comparison import refuse_same
-    from quadrag.run.answers import sift_logs
+    from quadrag.reporting import comparison, tables
+    from quadrag.run import answers
 
-    refuse_same(arguments.answers)
-    files, broken = sift_logs([*map(Path, arguments.answers)], arguments.benchmark, arguments.config)
+    comparison.refuse_same(arguments.answers)
+    files, broken = answers.sift_logs([*map(Path, arguments.answers)], arguments.benchmark, arguments.config)
     if len(files) > 1 and "ratings" in dict(arguments.option):
         raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
+    logged = {origin.settings.get("profile") if (origin := answers.find_origin(file)) else None for file in files}
+    profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
+    out = Path(arguments.out) if arguments.out else None
+    code = 0
     with session.results_alone(arguments.json) as stdout:
-        if estimate := session.start_estimate(arguments):
-            _score_files(arguments, files, None, None, estimate)
-            session.print_estimate(arguments, estimate, stdout)
-            code = 0
+        policy = replace(session.call_policy(arguments), profile=profiles[0])
+        results = _score_files(arguments, files, None if policy.estimate else out, policy)
+        if policy.estimate:
+            session.print_estimate(arguments, policy, stdout)
         else:
-            code = _score(arguments, files, stdout)
+            systems = tables.gather_systems([*zip(answers.name_files(files), results, strict=True)])
+            page = out and out / "report.html"
+            session.show_results(arguments, stdout, tables.group_systems(systems), profiles, out, page)
+            code = session.close(arguments, results, page)
     for line in broken:
         say(f"left out, {line}")
     return 2 if broken else code
 
 
-def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]) -> int:
-    """Score files, and print and write what they came to: of those that can be compared the comparison."""
-    from quadrag.reporting.tables import gather_systems, group_systems
-    from quadrag.run.answers import find_origin, name_files
-
-    logged = {origin.settings.get("profile") if (origin := find_origin(file)) else None for file in files}
-    profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
-    out = Path(arguments.out) if arguments.out else None
-    results = _score_files(arguments, files, out, profiles[0])
-    groups = group_systems(gather_systems([*zip(name_files(files), results, strict=True)]))
-    return session.show_results(arguments, stdout, groups, out, profiles)
-
-
-def _score_files(
-    arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, profile: str | None, estimate: Any = None
-) -> list[Any]:
+def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path | None, policy: Any) -> list[Any]:
     """Score files one after the other; once a judge is dead none is asked, nor of a task that has no use for it."""
-    from dataclasses import replace
-
     from quadrag.benchmark import load
+    from quadrag.run import models
     from quadrag.run.answers import AnswersFile, name_files, refuse_full
-    from quadrag.run.models import open_models
     from quadrag.run.run import run
     from quadrag.scoring.judging import list_judged
 
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     specs = [_plan(arguments, file) for file in files]
-    policy = session.call_policy(arguments, estimate)
-    policy = replace(policy, profile=profile or policy.profile)
     asks = [bool(list_judged([(load(spec.benchmark), spec)])) for spec in specs]
     if any(asks):  # else the run refuses a judge
         specs = [spec if asked else spec.changed(judges=()) for spec, asked in zip(specs, asks, strict=True)]
@@ -99,9 +87,9 @@ def _score_files(
             refuse_full(folder, spec, file)
     results, dead = [], None
     for file, spec, folder in zip(files, specs, folders, strict=True):
-        with open_models(spec, policy) as models:
-            models.dead_judge = dead
-            results.append(run(spec, policy, replace(models, system=AnswersFile(file, spec)), folder))
+        with models.open_models(spec, policy) as opened:
+            opened.dead_judge = dead
+            results.append(run(spec, policy, replace(opened, system=AnswersFile(file, spec)), folder))
         record = results[-1].record
         dead = record.stopped["params"] if record.dead_judge and record.stopped else dead
     return results

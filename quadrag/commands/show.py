@@ -3,25 +3,21 @@
 Of two runs, A and B, the questions are shown on which B is worse than A, with
 both answers. Of a folder of several runs, as of --all or a recipe, the runs
 are shown one after the other.
+
+Examples:
+    quadrag show runs/a --wrong --split S
+    quadrag show runs/a --unscored --limit 5
+    quadrag show runs/a --id 17 --verbose
+    quadrag show runs/a runs/b --worse
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.printing import GLANCE, is_terminal, write
 
 from .shared import options
-
-EXAMPLES = (
-    "quadrag show runs/a --wrong --split S",
-    "quadrag show runs/a --unscored --limit 5",
-    "quadrag show runs/a --id 17 --verbose",
-    "quadrag show runs/a --wrong --metric M --ids",
-    "quadrag show runs/a runs/b --worse",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,62 +33,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--metric", metavar="M", help="what says that an answer is wrong or worse (default: a headline)"
     )
     parser.add_argument("--profile", choices=options.PROFILES, help="whose values say so (default: the run's)")
-    parser.add_argument("--ids", action="store_true", help="the ids alone, a line each, for scripts")
-    about = {
-        "limit": "of a run (default: 10; of ids all)",
-        "verbose": "all metrics, what the judge was asked; whole texts",
-    }
+    about = {"limit": "of a run (default: 10)", "verbose": "all metrics, what the judge was asked; whole texts"}
     options.add(parser, "limit verbose labels data-dir", **about)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.reporting.questions import (
-        DisplayOptions,
-        ItemFilter,
-        RunReader,
-        select_changed,
-        write_changed,
-        write_items,
-    )
+    from quadrag.reporting import questions
     from quadrag.run.folder import read_runs
 
     two = len(arguments.runs) == 2
     of_one, of_two = arguments.ident or arguments.wrong or arguments.unscored, arguments.worse or arguments.better
     if len(arguments.runs) > 2 or (of_one if two else of_two):
         raise QuadragError("--worse and --better compare two runs, the others show one: quadrag show A B --worse")
-    wanted = ItemFilter(*(getattr(arguments, name) for name in ItemFilter._fields))
+    wanted = questions.ItemFilter(*(getattr(arguments, name) for name in questions.ItemFilter._fields))
     longest = GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None
-    shown = DisplayOptions(arguments.limit or 10, longest, arguments.verbose, arguments.labels)
+    shown = questions.DisplayOptions(arguments.limit or 10, longest, arguments.verbose, arguments.labels)
     readers = [
-        (name, RunReader(result.folder, result, arguments.data_dir))
+        (name, questions.RunReader(result.folder, result, arguments.data_dir))
         for name, results in read_runs(arguments.runs)
         for result in results
         if result.folder
     ]
     if two and len(readers) > 2:
         raise QuadragError(f"{' or '.join(arguments.runs)} holds several runs; expected the folders of two")
-    if two and arguments.ids:
-        [(_, before), (_, after)] = readers
-        *_, changed = select_changed(before, after, wanted, arguments.better)
-        write(end=_list_ids([item for _, item in changed], arguments.limit))
-        return
     if two:
-        write(*write_changed(readers, wanted, shown, arguments.better))
+        write(*questions.write_changed(readers, wanted, shown, arguments.better))
         return
     lacking = []
     for _, reader in readers:
         try:
-            if arguments.ids:
-                write(end=_list_ids(reader.select(wanted), arguments.limit))
-            else:
-                lines = list(write_items(reader, wanted, shown))
-                write(*[f"== {reader.folder}"] * (len(readers) > 1), *lines)
+            lines = list(questions.write_items(reader, wanted, shown))
+            write(*[f"== {reader.folder}"] * (len(readers) > 1), *lines)
         except QuadragError as error:  # it has no such split, metric or id; another one of the folder may have it
             lacking.append(error)
     if len(lacking) == len(readers):
         raise lacking[0]
-
-
-def _list_ids(items: Sequence[Any], limit: int | None) -> str:
-    ids = dict.fromkeys(info.question.id for info in items)
-    return "".join(f"{ident}\n" for ident in list(ids)[:limit])

@@ -3,6 +3,10 @@
 They are read by trec_eval, ir_measures, ranx and the like, and what these
 measure is what the run measured: in RUN/trec for every split CONFIG-SPLIT.run,
 and CONFIG-SPLIT.qrels where the benchmark knows what is relevant.
+
+Examples:
+    quadrag trec runs/a
+    quadrag trec runs/all runs/b
 """
 
 import argparse
@@ -12,8 +16,6 @@ from quadrag.errors import QuadragError
 from quadrag.printing import write
 
 from .shared import options
-
-EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/all runs/b")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from quadrag.chat.policy import BudgetReached
 from quadrag.chat.reply import Failure, as_verdict
 from quadrag.data.files import OWN_RECORD, sha256
 from quadrag.errors import QuadragError, parse_json
-from quadrag.hub.card import join_card, size_category
+from quadrag.hub.export import join_card, size_category
 from quadrag.printing import Progress
 from quadrag.records import dumps, write_text
 from quadrag.reporting.table import Cell, Table
@@ -241,9 +241,3 @@ def tabulate_made(record: Mapping[str, Any]) -> list[Table]:
         Table("What became of the documents", "step", ["rows", "kept", "dropped"], lines, notes),
         Table("What was made", "config/split", ["questions"], splits),
     ]
-
-
-def format_calls(spent: Mapping[str, Any], currency: str) -> str:
-    tokens = f"{spent['prompt_tokens']:,} in, {spent['completion_tokens']:,} out"
-    line = f"{spent['calls']:,} calls, {spent['cached']:,} kept replies; tokens: {tokens}"
-    return line if spent.get("cost") is None else f"{line}; cost {spent['cost']:.4g} {currency}".rstrip()

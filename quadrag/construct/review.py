@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
-from quadrag.hub.card import read_card
+from quadrag.hub.export import read_card
 from quadrag.records import scratch, write_text
 from quadrag.reporting.page.labelling import Labelling, Shown, change_row
 from quadrag.reporting.page.page import read_words

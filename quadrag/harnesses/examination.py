@@ -5,10 +5,12 @@ one whose passages come with the questions, or ``none``; nothing is searched for
 ``retrieved.jsonl`` of a run whose passages are shown.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from quadrag import catalogue
 from quadrag.benchmark import NO_JUDGE, Benchmark, MetricUse, load
@@ -40,7 +42,6 @@ def list_splits(benchmark: str, config: str) -> list[str]:
 
 
 def list_settings(benchmark: str, config: str) -> list[str]:
-    """List the names of all settings of a config."""
     return [*SETTINGS, *known_options(load(benchmark), config)]
 
 
@@ -52,7 +53,6 @@ class Examination:
     """
 
     def __init__(self, benchmark: str, config: str, split: str | None, settings: Mapping[str, Any]) -> None:
-        """Load the questions and their passages; without `split` and a setting of it, those of the default split."""
         for name in settings:
             if name not in (names := list_settings(benchmark, config)):
                 raise unknown_name("setting", name, names)
@@ -88,10 +88,8 @@ class Examination:
         self.judged = [name for name, lacks in lacking.items() if lacks == NO_JUDGE]
 
     def messages(self, question: Question) -> list[dict[str, str]]:
-        """Return the chat messages of a question, as `quadrag run` sends them."""
         shown = self.passages[question.key]
-        messages: list[dict[str, str]] = self.benchmark.messages(question, shown, self._prompts, self.spec.retriever)
-        return messages
+        return self.benchmark.messages(question, shown, self._prompts, self.spec.retriever)
 
     def document(self, question: Question) -> dict[str, str]:
         """Return what a harness logs of a question, from which `quadrag score` knows it and how it was asked."""
@@ -106,11 +104,7 @@ class Examination:
         judges: Sequence[Judge] = (),
         passages: Passages | None = None,
     ) -> dict[str, dict[str, Any]]:
-        """Score replies by id, None one that there is not, for which `state` says why, as `quadrag score` does.
-
-        Returns:
-            The lines of ``items.jsonl`` by id.
-        """
+        """Score replies by id as `quadrag score` does; of one that is None `state` says why. Return lines of items."""
         asked = [self.questions[self._places[ident]] for ident in replies]
         answers = [
             make_answer(question, 0, text, state=state if text is None else "ok")
@@ -133,15 +127,13 @@ class Examination:
         return values
 
     def reasons(self, item: Mapping[str, Any]) -> dict[str, str]:
-        """Return by metric why an item has no value of its own under the profile, where it has none."""
         entries = {name: entry.get("reason", {}) for name, entry in item.items() if isinstance(entry, dict)}
         return {name: reasons[self.profile] for name, reasons in entries.items() if self.profile in reasons}
 
     def _find_passages(self, retrieved: Any) -> dict[Key, tuple[Passage, ...]]:
         if retrieved is not None:
             path = Path(str(retrieved)).expanduser()
-            passages: dict[Key, tuple[Passage, ...]] = read_retrieved(path, self.questions)
-            return passages
+            return read_retrieved(path, self.questions)
         finder = self.benchmark.finder(self.spec)
         if finder is None:
             shown = self.spec.retriever != "none"
@@ -178,3 +170,58 @@ def _find_retriever(benchmark: Benchmark, config: str, settings: Mapping[str, An
     if retriever is None and (run / "run.json").is_file():
         retriever = read_run(run).retriever
     return str(retriever or benchmark.default_retriever)
+
+
+# The tasks of lm-eval as it reads them from disk, in YAML: one a config and split, and a group a benchmark.
+
+_CLASS = "class: !function quadrag.harnesses.lm_eval.QuadragTask\n"
+_VERSION = {"version": 1.0}
+
+
+def write_tasks() -> Iterator[tuple[str, str]]:
+    for benchmark in catalogue.benchmarks():
+        for config in list_configs(benchmark):
+            for split in list_splits(benchmark, config):
+                task = _describe_task(benchmark, config, split)
+                yield f"{task['task']}.yaml", _CLASS + yaml.safe_dump(task, sort_keys=False)
+        members = [
+            _name_task(benchmark, config, split)
+            for config in _list_tabled(benchmark)
+            for split in list_splits(benchmark, config)
+        ]
+        group = {"group": f"quadrag_{benchmark}", "task": members, "metadata": _VERSION}
+        yield f"quadrag_{benchmark}.yaml", yaml.safe_dump(group, sort_keys=False)
+
+
+def _describe_task(benchmark: str, config: str, split: str) -> dict[str, Any]:
+    return {
+        "task": _name_task(benchmark, config, split),
+        "dataset_path": benchmark,
+        "dataset_name": config,
+        "test_split": split,
+        "output_type": "generate_until",
+        "generation_kwargs": {
+            "until": [],  # a reply ends where the model ends it
+            "do_sample": True,
+            "temperature": load(benchmark).temperature,
+            "max_gen_toks": 1024,  # lm-eval always sends a limit, 256 where a task has none
+        },
+        "metadata": _VERSION,
+    }
+
+
+def _name_task(benchmark: str, config: str, split: str) -> str:
+    end = "" if split == list_splits(benchmark, config)[0] else f"_{split}"
+    return f"quadrag_{benchmark}_{config}{end}"
+
+
+def _list_tabled(benchmark: str) -> list[str]:
+    """List the configs of the paper's tables; where no passages come along, a model alone is asked that config."""
+    record = load(benchmark)
+    alone = [config for config in list_configs(benchmark) if record.find_default_context(config) is None]
+    return list(
+        dict.fromkeys(
+            alone[0] if retriever == "none" and alone and record.find_default_context(config) else config
+            for config, retriever in record.paper_runs(False)
+        )
+    )

@@ -14,7 +14,7 @@ LOG --scorer quadrag/score -S benchmark=BENCHMARK -S config=CONFIG -S profile=co
 import json
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -45,6 +45,7 @@ from inspect_ai.solver import TaskState, generate  # type: ignore[import-not-fou
 from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-not-found]
 
 from quadrag import __version__, catalogue
+from quadrag.audit import gold_parts
 from quadrag.benchmark import NO_JUDGE
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
@@ -166,7 +167,6 @@ def _chat(messages: Messages) -> list[ChatMessage]:
 
 
 def _sample(examination: Examination, place: int, question: Question) -> Sample:
-    """Make a sample; its metadata are what a log needs, what a solver may want, and the question's groups by name."""
     shown = examination.passages[question.key]
     metadata = {
         **examination.document(question),
@@ -177,17 +177,9 @@ def _sample(examination: Examination, place: int, question: Question) -> Sample:
     return Sample(
         id=question.id,
         input=_chat(examination.messages(question)),
-        target=list(_texts(question.references)),
+        target=[gold for part in gold_parts(question.references) for gold in part],
         metadata=metadata,
     )
-
-
-def _texts(references: Any) -> Iterator[str]:
-    """Yield the accepted texts, of nested lists too."""
-    if isinstance(references, str):
-        yield references
-    for reference in references if isinstance(references, (list, tuple)) else ():
-        yield from _texts(reference)
 
 
 def _register(benchmark: str, config: str) -> Any:

@@ -1,6 +1,6 @@
 """The benchmarks as tasks of lm-eval 0.4.13: questions, messages and rule metrics are those of `quadrag run`.
 
-`task_files` names this class; ``dataset_path`` is a benchmark, ``dataset_name`` a config, ``test_split`` the split
+The files of tasks name this class; ``dataset_path`` is a benchmark, ``dataset_name`` a config, ``test_split`` the split
 meant where ``--metadata``, a JSON object of the settings of `quadrag.harnesses.examination`, names none.
 
 Judged metrics are not computed here: `quadrag score` does that on what ``--log_samples`` wrote. lm-eval ends the whole
@@ -72,7 +72,6 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         return "\n\n".join(message["content"] for message in doc["messages"])
 
     def doc_to_target(self, doc: Mapping[str, Any], doc_to_target: Any = None) -> str:
-        """Return the references as JSON."""
         return str(doc["references"])
 
     def fewshot_context(
@@ -85,7 +84,6 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         chat_template: Callable[[list[dict[str, str]]], Any] | None = None,
         gen_prefix: str | None = None,
     ) -> Any:
-        """Return the messages through the chat template, or as one text where there is none."""
         if num_fewshot or system_instruction:
             with _one_line():
                 raise QuadragError(
@@ -132,7 +130,6 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         return dict.fromkeys(self._examination.metrics, mean if self._alone else _mean)
 
     def higher_is_better(self) -> dict[str, bool]:
-        """Say it of every metric for which it can be said."""
         directions = {name: record_of(name).direction for name in self._examination.metrics}
         return {name: direction == "higher" for name, direction in directions.items() if direction != "none"}
 

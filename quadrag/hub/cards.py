@@ -18,7 +18,7 @@ from quadrag.errors import QuadragError, one_line, read_text
 from quadrag.printing import write
 from quadrag.records import write_text
 
-from .card import fill_template, size_category
+from .export import fill_template, size_category
 
 _CHARACTERS = 72  # of a text in an example
 _ITEMS = 2  # of a list in an example
@@ -27,7 +27,6 @@ _REGION = re.compile(rf"^<!-- ([\w-]+): {_MARK}\n.*?^<!-- /\1 -->$", re.MULTILIN
 
 
 def main() -> None:
-    """Rewrite all cards of which a part is rendered."""
     for benchmark in catalogue.benchmarks():
         path = catalogue.card(benchmark)
         card = read_text(path, "a card")
@@ -60,7 +59,6 @@ def render(benchmark: str, card: str) -> str:
 
 
 def render_regions(benchmark: str, facts: CardFacts, features: Mapping[str, Any]) -> dict[str, str]:
-    """Render every region of a benchmark's card, by name."""
     cls = catalogue.builder_class(benchmark)
     script = sys.modules[cls.__module__]
     configs = catalogue.configs(benchmark)

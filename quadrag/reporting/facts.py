@@ -37,8 +37,8 @@ def list_facts(results: Sequence[Run]) -> list[tuple[str, str]]:
         ("judge", join(run.judge if run.judge else "none: judged metrics are not run" for run in runs)),
         ("data", join(run.source for run in runs)),
         ("parameters", join(", ".join(f"{k} {v}" for k, v in run.sent.items()) or "none given" for run in runs)),
-        ("calls", describe_calls(results)),
-        ("cost", describe_cost(results)),
+        ("calls", describe_calls([run.usage for run in runs])),
+        ("cost", describe_cost([run.usage for run in runs])),
         ("latency", f"median {times['median']} s, 95th percentile {times['p95']} s" if times else ""),
         ("run", f"{show_time(runs[0].started)}, {sum(run.seconds for run in runs):.1f} s" if runs[0].started else ""),
         ("command", join(" ".join(run.command) for run in runs)),
@@ -54,9 +54,13 @@ def show_time(moment: str) -> str:
     return f"{day} {clock[:5]} UTC" if clock else moment
 
 
-def describe_calls(results: Sequence[Run]) -> str:
+Usages = Sequence[Mapping[str, Mapping[str, Any]]]  # what each of several commands spent last, by role
+
+
+def describe_calls(usages: Usages) -> str:
+    """Say how many calls were made, and how many kept replies were used, and since when."""
     parts = []
-    for role, total in _sum_up(results).items():
+    for role, total in _usage_by_role(usages).items():
         tried = f" ({total['retries']} tried again)" if total["retries"] else ""
         since = f", the oldest of {show_time(total['oldest'])}" if total["oldest"] else ""
         name = "" if role == "llm" else f"{role} "
@@ -64,8 +68,9 @@ def describe_calls(results: Sequence[Run]) -> str:
     return "; ".join(parts)
 
 
-def describe_cost(results: Sequence[Run]) -> str:
-    stages = {_ROLES.get(role, role): total for role, total in _sum_up(results).items()}
+def describe_cost(usages: Usages) -> str:
+    """Say what tokens and money were spent, by stage; "" where no tokens were counted."""
+    stages = {_ROLES.get(role, role): total for role, total in _usage_by_role(usages).items()}
     stages = {stage: total for stage, total in stages.items() if total["prompt_tokens"] + total["completion_tokens"]}
     if len(stages) > 1:
         stages["all"] = _add(list(stages.values()))
@@ -76,8 +81,7 @@ def describe_cost(results: Sequence[Run]) -> str:
     return "; ".join(parts)
 
 
-def _sum_up(results: Sequence[Run]) -> dict[str, dict[str, Any]]:
-    usages = [result.record.usage for result in results]
+def _usage_by_role(usages: Usages) -> dict[str, dict[str, Any]]:
     roles = dict.fromkeys(role for usage in usages for role in usage)
     return {role: _add([usage[role] for usage in usages if role in usage]) for role in roles}
 
@@ -99,7 +103,8 @@ def describe_kept(results: Sequence[Run]) -> list[str]:
         since = show_time(min(filter(None, times), default="an unknown time"))
         part = f"{len(again)} of {len(results)} runs were finished before and are shown again"
         kept.append(f"{part}; their answers are of {since}: --fresh asks anew.")
-    total = _sum_up([result for result in results if not result.reused]).get("llm", {"cached": 0})
+    usages = [result.record.usage for result in results if not result.reused]
+    total = _usage_by_role(usages).get("llm", {"cached": 0})
     if total["cached"]:
         part = f"{total['cached']} of {total['cached'] + total['calls']} answers are kept ones"
         kept.append(f"{part}, from {show_time(total['oldest'])} on; --fresh asks anew.")

@@ -95,26 +95,18 @@ def _flatten(spec: RunSpec) -> dict[str, Any]:
     }
 
 
-def describe_settings(recipes: Sequence[str]) -> dict[str, Any]:
-    described = {}
-    for recipe in recipes:
-        name, content = read_recipe(recipe)
-        settings = [setting._asdict() for setting in compare_settings(recipe)]
-        head = {"benchmark": content["benchmark"], "paper": load(content["benchmark"]).paper}
-        described[name] = {**head, "published": content["published"], "settings": settings}
-    return described
-
-
 def tabulate_settings(recipes: Sequence[str]) -> list[Table]:
     """Make the tables of the settings of recipes: all of the first, and of each other in what it differs from that."""
     tables: list[Table] = []
-    first: list[dict[str, str]] = []
-    for name, one in describe_settings(recipes).items():
-        settings = [setting for setting in one["settings"] if setting not in first]
-        row = ", ".join(f"{key} {value}" for key, value in one["published"].items())
-        title = f"{name}: {one['paper']}, {row}" + ", as the first but for" * bool(first)
+    first: list[Setting] = []
+    for recipe in recipes:
+        name, content = read_recipe(recipe)
+        settings = [setting for setting in compare_settings(recipe) if setting not in first]
+        row = ", ".join(f"{key} {value}" for key, value in content["published"].items())
+        title = f"{name}: {load(content['benchmark']).paper}, {row}" + ", as the first but for" * bool(first)
         rows = [
-            Row(said["name"], [Cell(f"{said['paper']} | {said['ours'] or NOTHING}", said["why"])]) for said in settings
+            Row(setting.name, [Cell(f"{setting.paper} | {setting.ours or NOTHING}", setting.why)])
+            for setting in settings
         ]
         tables.append(Table(title, "setting", ["the paper's | ours, and why they differ"], rows, [_SOURCES]))
         first = first or settings

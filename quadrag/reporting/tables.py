@@ -13,7 +13,7 @@ from quadrag.benchmark import load
 from quadrag.catalogue import configs
 from quadrag.metric_record import show_key
 from quadrag.provenance import Share, join
-from quadrag.results import ALL, PROFILES, Note, NoteCode, Run, Score, Status, find_by_phrase
+from quadrag.results import ALL, PROFILES, Note, NoteCode, Run, Score, Status, find_by_phrase, own_profile
 from quadrag.results.certificates import note_judges
 from quadrag.results.items import exclude, items_of, pick_headlines, with_pooled
 from quadrag.run.folder import refuse_repeated_tasks
@@ -256,7 +256,10 @@ def tabulate(
         paper: one run too in its paper's layout, as one of a recipe is beside which printed rows stand.
     """
     if len(systems) > 1:
-        return [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
+        tables = [tabulate_comparison(merged, profiles[0], verbose or page) for merged in merge_all(systems)]
+        if own_profile(result for _, parts in systems for result in parts) is None:
+            tables[0].notes.insert(0, Note(NoteCode.PROFILES_MIXED))
+        return tables
     [(_, results)] = systems
     first = results[0].record
     if len(results) == 1 and not (paper or (first.spec.replica and first.provenance.comparable)):

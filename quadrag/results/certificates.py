@@ -69,7 +69,7 @@ def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
 
 
 def _find_doubt(name: str, verdicts: Verdicts, lines: Lines) -> dict[str, Any] | None:
-    """Find verdicts against answers that words find right, or whose mean is far from what words say on average."""
+    """Find verdicts against answers that words find right, or whose mean is far from theirs."""
     record = record_of(name)
     heard = [(verdict, line) for verdict, line in zip(verdicts, lines, strict=True) if verdict is not None]
     by_words = {words: [line.get(words, {}).get(PROFILES[0]) for _, line in heard] for words in record.words}

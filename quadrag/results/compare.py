@@ -117,15 +117,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    runs: Sequence[Run]
+    runs: Sequence[Run]  # the first is what the others are compared with
     profile: str
-    differences: Sequence[Difference]
+    differences: Sequence[Difference]  # the headlines first
 
     def list_told(self) -> list[Difference]:
         """Return the headlines that have a verdict; of those over all splits these alone, not each split."""
-        return drop_parts(
-            [one for one in self.differences if one.headline and one.verdict not in (Verdict.NONE, Verdict.FEW)]
-        )
+        heads = [difference for difference in self.differences if difference.headline]
+        return drop_parts([head for head in heads if head.verdict not in (Verdict.NONE, Verdict.FEW)])
 
 
 def drop_parts(differences: Sequence[Difference]) -> list[Difference]:
@@ -138,10 +137,10 @@ def find_lead(told: Sequence[Difference]) -> Place | None:
 
     Of several tasks it is the first of which anything is decided.
     """
-    several = len({one.place[0] for one in told}) > 1
+    several = len({head.place[0] for head in told}) > 1
 
-    def rank(one: Difference) -> int:
-        return 2 if one.verdict is Verdict.EQUAL else int(several and one.verdict is Verdict.UNDECIDED)
+    def rank(head: Difference) -> int:
+        return 2 if head.verdict is Verdict.EQUAL else int(several and head.verdict is Verdict.UNDECIDED)
 
     return min(told, key=rank).place if told else None
 
@@ -151,16 +150,16 @@ def find_worse(comparison: Comparison) -> list[Difference]:
 
     What is invalid is there too, and the first headline where it is not compared though both runs have it.
     """
-    found: list[Difference] = []
-    heads = [one for one in comparison.differences if one.headline and has_better(one.place)]
-    for run, config in dict.fromkeys((one.run, one.place[0]) for one in heads):
-        here = [one for one in heads if (one.run, one.place[0]) == (run, config)]
-        first = ([one for one in here if one.reason is not Reason.ONLY_ONE] or here)[0]
-        told = [one for one in comparison.list_told() if one in here]
+    worse: list[Difference] = []
+    heads = [head for head in comparison.differences if head.headline and has_better(head.place)]
+    for run, config in dict.fromkeys((head.run, head.place[0]) for head in heads):
+        of_task = [head for head in heads if (head.run, head.place[0]) == (run, config)]
+        first = ([head for head in of_task if head.reason is not Reason.ONLY_ONE] or of_task)[0]
+        told = [head for head in comparison.list_told() if head in of_task]
         lead = find_lead(told)
-        found += [one for one in here if one.reason is Reason.INVALID or (one is first and one.reason)][:1]
-        found += [one for one in told if one.place == lead and one.verdict is Verdict.WORSE]
-    return found
+        worse += [head for head in of_task if head.reason is Reason.INVALID or (head is first and head.reason)][:1]
+        worse += [head for head in told if head.place == lead and head.verdict is Verdict.WORSE]
+    return worse
 
 
 def record_at(place: Place) -> KeyRecord:

@@ -348,7 +348,6 @@ def is_as_written(folder: Path, run: RunRecord, stage: str) -> bool:
 
 
 def check_stage(folder: Path, run: RunRecord, stage: str) -> None:
-    """Refuse a stage's file that is not as the run wrote it, or is not there."""
     path = folder / stage
     if not path.is_file():
         raise QuadragError(f"{folder} has no {stage}; run it to its end first")

@@ -66,7 +66,8 @@ def run(quadrag: Callable[..., str]) -> Path:
 
 
 def test_it_is_listed(quadrag):
-    assert "harbour" in quadrag("list") and "ships" in quadrag("list", "harbour")
+    described = quadrag("list", "harbour")
+    assert "harbour" in quadrag("list") and "ships" in described and "--option" not in described
     assert len(quadrag("questions", "harbour", "ships", "--data-dir", "sample").splitlines()) == 6
 
 

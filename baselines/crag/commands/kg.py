@@ -1,4 +1,9 @@
-"""Build and serve CRAG's mock knowledge graph."""
+"""Build and serve CRAG's mock knowledge graph.
+
+Examples:
+    quadrag kg build CRAG/mock_api/cragkg kg.sqlite
+    quadrag kg serve kg.sqlite --port 8000
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,6 @@ import argparse
 
 from quadrag.commands.shared import options
 from quadrag.printing import write
-
-EXAMPLES = (
-    "quadrag kg build CRAG/mock_api/cragkg kg.sqlite",
-    "quadrag kg serve kg.sqlite --port 8000",
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

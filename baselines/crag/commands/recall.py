@@ -2,6 +2,9 @@
 
 By the number of pages: an upper bound for whatever reads these pages. An
 answer counts that stands in them word for word.
+
+Examples:
+    quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5
 """
 
 import argparse
@@ -9,11 +12,9 @@ import itertools
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_tables
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
-EXAMPLES = ("quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",)
 CUTS = {"task_1_2": (1, 2, 3, 4, 5), "task_3": (1, 2, 5, 10, 20, 50)}
 
 
@@ -45,6 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.printing import Progress
     from quadrag.provenance import Provenance
     from quadrag.records import dumps, write_text
+    from quadrag.reporting.text import print_tables
 
     from .. import recall
 
@@ -62,6 +64,6 @@ def run(arguments: argparse.Namespace) -> None:
         write_text(Path(arguments.out), dumps(recall.recall_file(questions, cuts, where)) + "\n")
     table = recall.recall_table(questions, cuts, where)
     table.notes += [recall.PUBLISHED] * (source.provenance is not Provenance.OWN)
-    print_tables(arguments, [table])
+    print_tables([table], language=arguments.labels)
     if arguments.out:
         write("", arguments.out)

@@ -5,6 +5,10 @@ and with the extra `documents` PDF and Word. The dataset has the benchmark's own
 files: quadrag run, score, export and push take it with --data-dir. Stopped, it
 goes on where it was, and asks nothing twice. A model makes the questions, but
 of a recipe whose answers are computed from a table.
+
+Examples:
+    quadrag construct review mine --sample 100
+    quadrag construct judge labels.csv --model MODEL --out my-judge
 """
 
 import argparse
@@ -14,24 +18,20 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.commands.construct import judge, review
-from quadrag.commands.shared import options
+from quadrag.commands.shared import options, session
 from quadrag.errors import QuadragError
-from quadrag.printing import say, write
+from quadrag.printing import write
 
-EXAMPLES = (
-    "quadrag construct review mine --sample 100",
-    "quadrag construct judge labels.csv --model MODEL --out my-judge",
-)
 OTHERS = {"review": review, "judge": judge}  # what is done beside making
 _SAMPLING = {"max_tokens": 2048, "temperature": 0}
 _ORDER = ("recipe", "documents", "out", "limit", "seed", "topics", "table", "templates", "licence")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of every recipe, of the review of what they made, and of a judge's training."""
     actions = parser.add_subparsers(dest="recipe", required=True, metavar="BENCHMARK|review|judge")
+    about = str(__doc__).partition("\n\nExamples:")[0]
     for name in catalogue.names():
-        _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=__doc__))
+        _add_making(actions.add_parser(name, help=f"make a dataset by {name}'s recipe", description=about))
     for name, other in OTHERS.items():
         about = other.__doc__ or ""
         first = about.partition("\n")[0]
@@ -52,35 +52,33 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     options.add(parser.add_argument_group("calls to models"), options.ASKING)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     if arguments.recipe in OTHERS:
-        return int(OTHERS[arguments.recipe].run(arguments))
-    from quadrag.chat.policy import Prices
-    from quadrag.construct.construct import RULES, Maker, construct, format_calls, tabulate_made
-    from quadrag.construct.recipe import Order, load
+        OTHERS[arguments.recipe].run(arguments)
+        return
+    from quadrag.construct import construct as making
+    from quadrag.construct import recipe
     from quadrag.reporting.text import print_tables
 
-    by_rule = load(arguments.recipe).by_rule
+    by_rule = recipe.load(arguments.recipe).by_rule
     if bool(by_rule) == (arguments.llm is not None):
         expected = "no --llm, as it is made by rule" if by_rule else "--llm SPEC, which makes questions"
         raise QuadragError(f"the recipe of {arguments.recipe}: expected {expected}")
-    order = Order(model=arguments.llm or RULES, **{name: getattr(arguments, name) for name in _ORDER})
+    order = recipe.Order(model=arguments.llm or making.RULES, **{name: getattr(arguments, name) for name in _ORDER})
     with _open_models(arguments) as models:
-        made = construct(order, Maker(models.system.completer if models else None))
-        spent = models.system.spent if models else None
-    print_tables(tabulate_made(made))
-    currency = Prices.load(arguments.prices).currency if arguments.prices else ""
-    write("", f"made by rule, {by_rule}" if spent is None else format_calls(spent, currency))
-    config = next(iter(made["splits"])).partition("/")[0]
+        made = making.construct(order, making.Maker(models.system.completer if models else None))
+    print_tables(making.tabulate_made(made))
+    if models:
+        spent = {name: value for name, value in models.system.spent.items() if name != "oldest"}
+        session.print_spent([{"questions": spent}])
+    else:
+        write("", f"made by rule, {by_rule}")
     write(f"{arguments.out}: see its README.md; what was dropped stands in its stages")
-    write(f"next: quadrag run {arguments.recipe} {config} --data-dir {arguments.out}")
     if made["stopped"]:
-        say(made["stopped"])
-    return 2 if made["stopped"] else 0
+        raise QuadragError(made["stopped"])
 
 
 def _open_models(arguments: argparse.Namespace) -> Any:
-    from quadrag.commands.shared.session import call_policy
     from quadrag.parts import validate
     from quadrag.run.models import open_models
     from quadrag.spec import RunSpec
@@ -89,4 +87,4 @@ def _open_models(arguments: argparse.Namespace) -> Any:
         return contextlib.nullcontext()
     system = {"llm": arguments.llm, "sampling": _SAMPLING}
     spec = validate(RunSpec, {"benchmark": arguments.recipe, "config": "any", "system": system}, "--llm")
-    return open_models(spec, call_policy(arguments))
+    return open_models(spec, session.call_policy(arguments))

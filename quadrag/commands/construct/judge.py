@@ -29,20 +29,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rate", metavar="X", type=rate, default=2e-4, help="of learning (default: 0.0002)")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     from quadrag.chat.ledger import Ledger
-    from quadrag.judges.certificate import describe_labels, tabulate
-    from quadrag.judges.labels import open_labels
-    from quadrag.judges.training import CERTIFICATE, Settings, make_judge
+    from quadrag.judges import certificate, labels, training
     from quadrag.reporting.text import print_tables
 
-    labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
+    label_set = labels.open_labels(arguments.people, arguments.metric, arguments.data_dir)
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
-    settings = Settings(**{name: getattr(arguments, name) for name in named})
+    settings = training.Settings(**{name: getattr(arguments, name) for name in named})
     with Ledger(arguments.ledger) as ledger:
-        line, certificates = make_judge(labels, arguments.model, arguments.out, settings, ledger)
-    write(describe_labels(labels), line)
-    print_tables(tabulate(certificates))
-    write("", f"certificate: {arguments.out / CERTIFICATE}")
-    write(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
-    return 0
+        line, certificates = training.make_judge(label_set, arguments.model, arguments.out, settings, ledger)
+    write(certificate.describe_labels(label_set), line)
+    print_tables(certificate.tabulate(certificates))
+    write("", f"certificate: {arguments.out / training.CERTIFICATE}")

@@ -7,6 +7,8 @@ and serves no page.
 """
 
 import argparse
+import contextlib
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "port no-browser labels")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     from quadrag.construct import review
 
     dataset = arguments.dataset
@@ -40,22 +42,17 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             out, splits = review.write_human(dataset, recipe, grades, outcome)
             write(*(f"{name}: {n} questions" for name, n in splits.items()), "", out)
-        return 0
+        return
     drawn = review.sample(items, arguments.sample, arguments.seed)
     page = review.review_page(dataset, recipe, drawn, arguments.annotator, arguments.labels)
-    then = f"quadrag construct review {dataset} --summary"
     if arguments.sheet:
         path = review.sheet_of(dataset, arguments.annotator)
-        write(f"{path}: {len(drawn)} of {len(items)} questions; fill in grade, and at 3 mend the text", f"next: {then}")
+        write(f"{path}: {len(drawn)} of {len(items)} questions; fill in grade, and at 3 mend the text")
     else:
-        serve(arguments, page, f"{len(drawn)} questions", then)
-    return 0
+        serve(arguments, page, f"{len(drawn)} questions")
 
 
-def serve(arguments: argparse.Namespace, page: Any, what: str, then: str) -> None:
-    """Serve a page of so many items until Ctrl-C, and say what comes then."""
-    import webbrowser
-
+def serve(arguments: argparse.Namespace, page: Any, what: str) -> None:
     from quadrag.reporting.page.labelling import open_server
 
     with open_server(page, arguments.port) as server:
@@ -63,7 +60,5 @@ def serve(arguments: argparse.Namespace, page: Any, what: str, then: str) -> Non
         write(f"{what} at {address}, until Ctrl-C; every grade is kept at once")
         if not arguments.no_browser:
             webbrowser.open(address)
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()
-        except KeyboardInterrupt:
-            write("", f"next: {then}")

@@ -42,7 +42,6 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 
 def _pair(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE; numbers are read as numbers."""
     name, mark, value = text.partition("=")
     if not mark or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")

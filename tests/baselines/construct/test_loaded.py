@@ -11,7 +11,7 @@ import pytest
 
 from quadrag import catalogue
 from quadrag.data.builders import open_builder, rows
-from quadrag.hub.card import split_card
+from quadrag.hub.export import split_card
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 

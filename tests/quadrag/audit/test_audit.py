@@ -79,24 +79,6 @@ def test_a_line_is_a_finding_and_what_is_not_there_is_named(cli: Any, tmp_path: 
     assert not any("noise_robustness_en (" in line for line in done.err.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (("rgb", "--data-dir", "empty"), "en_refine.json"),
-        (("rgb",), "quadrag prepare rgb"),
-        (("rgb", "noise_robustness_en", "--data-dir", "broken"), "en_refine.json:1 "),
-        (("crud_rag", "corpus", "--data-dir", "sample"), "'corpus'"),
-    ],
-)
-def test_bad_input_is_one_line(cli: Any, tmp_path: Path, arguments: tuple[str, ...], named: str) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "en_refine.json").write_text("{" * 9)
-    done = cli("audit", *arguments)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("quadrag: ") and done.err.count("\n") == 1 and named in done.err
-
-
 @pytest.mark.slow
 def test_what_is_prepared_is_audited_without_a_folder(cli: Any, tmp_path: Path, monkeypatch: Any) -> None:
     shutil.copytree(sample_dir("omnieval"), tmp_path / "O")

@@ -1,32 +1,14 @@
-"""The command line as tests call it: in a folder of its own, in this process, with what it printed."""
+"""What tests of the command line share: a folder of their own, files of answers, a command that must fail."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from quadrag.cli import main
-
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return tmp_path
-
-
-@pytest.fixture
-def cli(capsys):
-    def run(*arguments):
-        capsys.readouterr()
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def tree():

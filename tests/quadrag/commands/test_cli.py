@@ -14,7 +14,6 @@ import pytest
 from chat_server import ChatServer
 
 from quadrag.commands import NAMES
-from quadrag.run.plan import recipes
 
 pytestmark = pytest.mark.plugins
 
@@ -34,14 +33,6 @@ def test_help_and_lists(cli, name, typed):
         (SNAPSHOTS / name).parent.mkdir(exist_ok=True)
         (SNAPSHOTS / name).write_text(out, encoding="utf-8")
     assert out == (SNAPSHOTS / name).read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_command_has_help_that_fits_a_terminal(cli, name):
-    code, out, _ = cli(name, "--help")
-    assert out.count("\n") <= {"run": 100, "score": 70}.get(name, 60)
-    assert code == 0 and out.startswith(f"usage: quadrag {name}") and "\nexample" in out
-    assert max(map(len, out.partition("\nexample")[0].splitlines())) <= 80
 
 
 def test_no_arguments_are_answered_with_the_help(cli):
@@ -68,13 +59,6 @@ for command in sys.argv[1:]:
     assert (ran.returncode, ran.stderr) == (0, "") and ran.stdout.count("LOADED []\n") == len(commands)
 
 
-def test_a_list_is_for_programs_too(cli):
-    code, out, _ = cli("list", "--recipe", "rgb", "--json")
-    assert code == 0 and list(json.loads(out)) == [name for name in recipes() if name.startswith("rgb-")]
-    (found,) = json.loads(cli("list", "--recipe", "rgb-table7-chatgpt-en", "--json")[1]).values()
-    assert found["benchmark"] == "rgb" and {"name", "paper", "ours", "why"} == set(found["settings"][0])
-
-
 # Runs.
 
 
@@ -84,14 +68,14 @@ def test_what_failed_decides_the_exit_code(cli):
         code, out, err = cli(*crag, "--judge", f"{server.url}#j")
         assert code == 3 and err == "" and "INVALID, " in out
         codes = [note["code"] for note in json.loads(Path("c/run.json").read_text())["notes"]]
-        assert "invalid" in codes and out.endswith("next: quadrag show c --wrong\n")
+        assert "invalid" in codes
         assert cli(*crag, "--judge", f"{server.url}#j", "--max-failed", "1")[0] == 0
         code, out, err = cli("report", "c", "--json")
         assert (code, err) == (0, "") and json.loads(out)["folder"] == "c"
         code, out, err = cli(*crag, "--judge", f"{server.url}#j", "--json")
         assert code == 3 and not json.loads(out)["valid"] and "quadrag: INVALID, " in err
     code, out, err = cli(*RUN, "--json")
-    assert (code, json.loads(out)["valid"]) == (0, True) and "next: quadrag show out" in err
+    assert (code, json.loads(out)["valid"]) == (0, True)
 
 
 @pytest.mark.slow

@@ -62,12 +62,6 @@ def test_the_groups_are_the_configs_of_the_papers_tables(written):
         )
 
 
-def test_tasks_for_lm_eval_are_not_written_where_a_file_lies(tmp_path, capsys):
-    (tmp_path / "file").write_text("mine")
-    assert main(["harness", "lm-eval", str(tmp_path / "file")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1 and (tmp_path / "file").read_text() == "mine"
-
-
 @pytest.mark.parametrize(
     ("setting", "error"),
     [

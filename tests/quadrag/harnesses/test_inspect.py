@@ -14,7 +14,6 @@ from chat_server import ChatServer, Rule
 from harness_replies import ASKED, PROFILES, questions
 from specs import spec_of
 
-from quadrag import catalogue
 from quadrag.benchmark import load
 from quadrag.cli import main
 from quadrag.loading import load_questions
@@ -136,17 +135,6 @@ def check(log, folder, profile):
                 assert score.value[names[name]] == (1.0 if name == "omnieval.hal" else 0.0)
             else:
                 assert math.isnan(score.value[names[name]])
-
-
-def test_every_task_is_registered_under_its_name():
-    from inspect_ai._util.registry import registry_lookup
-
-    from quadrag.harnesses.inspect import TASKS
-
-    without = {"corpus", "ragquesteval"}
-    assert set(TASKS) == {f"{b}_{c}" for b in catalogue.benchmarks() for c in catalogue.configs(b) if c not in without}
-    for name, task in TASKS.items():
-        assert registry_lookup("task", f"quadrag/{name}") is task
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -9,15 +9,14 @@ import pytest
 from huggingface_hub import DatasetCard
 from specs import spec_of
 
-from quadrag import __version__, catalogue
-from quadrag.commands.shared.parser import build_parser
+from quadrag import catalogue
+from quadrag.cli import build_parser
 from quadrag.data import builders, files
 from quadrag.data.card_facts import card_facts, parse_facts
 from quadrag.data.files import RemoteFile, fault
 from quadrag.errors import QuadragError
-from quadrag.hub.card import split_card
 from quadrag.hub.cards import render
-from quadrag.hub.export import export
+from quadrag.hub.export import export, split_card
 
 pytestmark = pytest.mark.plugins
 
@@ -101,7 +100,7 @@ def test_commands_code_and_metrics_of_the_card_hold(benchmark):
     commands += [line for block in re.findall(r"```sh\n(.*?)```", body, re.S) for line in block.splitlines()]
     assert {line.split()[1] for line in commands} >= {"prepare", "export", "run"}
     for line in commands:
-        build_parser(__version__).parse_args(shlex.split(line)[1:])
+        build_parser().parse_args(shlex.split(line)[1:])
     blocks = [ast.parse(block) for block in re.findall(r"```python\n(.*?)```", body, re.S)]
     calls = [call for block in blocks for call in ast.walk(block) if isinstance(call, ast.Call)]
     assert {call.args[0].value for call in calls} == {benchmark, f"ORG/{benchmark}", f"FOLDER/{benchmark}"}

@@ -17,8 +17,7 @@ from quadrag.data.builders import prepare
 from quadrag.data.card_facts import card_facts
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
-from quadrag.hub.card import split_card
-from quadrag.hub.export import MANIFEST, export, write_split
+from quadrag.hub.export import MANIFEST, export, split_card, write_split
 
 pytestmark = pytest.mark.plugins
 

@@ -13,8 +13,7 @@ from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, Repo
 
 from quadrag import catalogue
 from quadrag.cli import main
-from quadrag.hub.card import split_card
-from quadrag.hub.export import MANIFEST
+from quadrag.hub.export import MANIFEST, split_card
 
 pytestmark = pytest.mark.plugins
 

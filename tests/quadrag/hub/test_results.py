@@ -15,8 +15,8 @@ from quadrag.cli import main
 from quadrag.data.card_facts import card_facts
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import list_configs
-from quadrag.hub.card import list_hub_tasks, write_eval_yaml
-from quadrag.hub.results import hide_places, plan_results
+from quadrag.hub.export import list_hub_tasks, write_eval_yaml
+from quadrag.hub.push import hide_places, plan_results
 
 pytestmark = pytest.mark.plugins
 

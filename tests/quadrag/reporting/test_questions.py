@@ -210,10 +210,8 @@ def test_right_and_idle_questions_are_no_wrong_or_unscored_ones(cli):
     right = [row | {"answer": " ".join(one["text"] for one in row["passages"])} for row in asked]
     score(cli, "right", right)
     score(cli, "wrong", [row | {"answer": "?"} if row["id"] in ("3", "5", "11") else row for row in right])
-    assert cli("show", "wrong", "--wrong", "--ids").out == "3\n5\n11\n", "each once, though in three splits"
-    assert cli("show", "right", "wrong", "--ids").out == "3\n5\n11\n"
-    assert cli("show", "wrong", "--wrong", "--ids", "--limit", "2", "--labels", "zh").out == "3\n5\n"
-    assert cli("show", "right", "--wrong", "--ids").out == "" == cli("show", "right", "--unscored", "--ids").out
+    assert {*ids(cli("show", "right", "wrong"))} == {*ids(cli("show", "wrong", "--wrong"))} == {"3", "5", "11"}
+    assert not ids(cli("show", "right", "--wrong")) and not ids(cli("show", "right", "--unscored"))
     assert {*ids(cli("show", "wrong", "--wrong", "--split", "noise_20"))} == {"3", "5", "11"}
     named = {"benchmark": "rgb", "config": "counterfactual_robustness_en"}
     lines = [{**named, "id": str(at), "answer": "x" if at else None} for at in range(12)]

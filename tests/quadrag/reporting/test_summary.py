@@ -71,7 +71,7 @@ def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name: str) -> 
 def test_a_summary_has_the_headlines_with_the_best_published_beside(cli: Any, monkeypatch: Any) -> None:
     data = copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch)
     ran = cli("run", "crud_rag", "summary", "--limit", "4", "--data-dir", data, "--out", "a")
-    assert (ran.code, ran.err) == (0, "") and ran.out.endswith("a/report.html\nnext: quadrag show a --wrong\n")
+    assert (ran.code, ran.err) == (0, "") and ran.out.endswith("a/report.html\n")
     assert rows(ran.out) == [
         ["rouge_l", "25.6", "–", "4 of 4", "33.77 gpt-3.5-turbo"],
         ["bleu", "13.6", "–", "4 of 4", "3.6", "25.19 gpt-3.5-turbo"],

@@ -18,7 +18,7 @@ def test_the_stage_files_of_a_run(cli, server, judge, stages):
     assert ran.code == 0, ran.err
     assert ran.err == ""
     assert "rejection_rate_judged" in ran.out and "not run" not in ran.out
-    assert ran.out.endswith("\nr/report.html\nnext: quadrag show r --wrong\n") and Path("r/report.html").is_file()
+    assert ran.out.endswith("\nr/report.html\n") and Path("r/report.html").is_file()
     retrieved, answers, items = (rows(f"r/{name}.jsonl") for name in ("retrieved", "answers", "items"))
     assert [row["id"] for row in retrieved] == [str(i) for i in range(12)]
     assert set(retrieved[0]) == {"benchmark", "config", "split", "id", "passages"}
