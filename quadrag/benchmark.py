@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.metric_record import KeyRecord, metric_record
+from quadrag.metric_record import metric_record
 from quadrag.parts import Retrieval, RetrieverSpec
 from quadrag.prompts import Message, Prompts
 from quadrag.records import Key, Passage, Question
@@ -148,16 +148,11 @@ class MetricUse(NamedTuple):
         return f"{self.module}.{self.config}" if self.config else self.module
 
     def asks(self, place: int, judges: int) -> bool:
-        """Whether it asks the judge at a place, of so many."""
         return bool(self.judged) and (self.panel or min(self.judge, judges - 1) == place)
 
     @property
     def embedded(self) -> tuple[str, ...]:
-        """The keys that need a sentence embedding."""
         return tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "embed")
-
-    def record(self, key: str) -> KeyRecord:
-        return metric_record(self.module).key(key)
 
     def find_lacking(self, key: str, judge: bool, embed: bool) -> str | None:
         """Say what a key needs and does not have, as ``no judge``; None where it can be computed."""
@@ -198,13 +193,6 @@ class Finder(Protocol):
 
     def close(self) -> None:
         """Close what is open."""
-
-
-class Gold(NamedTuple):
-    """The columns of a row that hold the ids of a question's gold documents, and their texts."""
-
-    ids: str
-    texts: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +248,8 @@ class Benchmark:
     pages: tuple[str, ...] = ()  # configs whose rows hold web pages
     # yields the pages of questions in the form in which such a system is handed them.
     records: Callable[[Any, Sequence[Question]], Iterator[dict[str, Any]]] | None = None
-    gold: Gold | None = None  # where rows hold the gold documents of a question
+    # the columns of rows that hold the ids of a question's gold documents, and their texts; None where none do.
+    gold: tuple[str, str] | None = None
     # the paper's, by the names that ``--judge NAME=URL`` takes.
     judges: Mapping[str, JudgePreset] = field(default_factory=dict)
     # its dataset loading script, with ``sample/`` beside it; that of its name in ``datasets_scripts``.
@@ -276,7 +265,6 @@ class Benchmark:
 
     @property
     def configs(self) -> list[str]:
-        """The configs that hold questions."""
         return list(dict.fromkeys([*(config for config, _ in self.paper_runs(False)), *self.parts]))
 
     def find_default_context(self, config: str) -> str | None:

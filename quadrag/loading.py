@@ -28,7 +28,6 @@ class Corpus(NamedTuple):
         return map(self.read, self._rows())
 
     def count_rows(self) -> int:
-        """Count its rows, which are read through where they were not prepared."""
         counts: dict[str, int] = self.builder.counts
         return counts.get(splits(self.builder)[0]) or sum(1 for _ in self._rows())
 
@@ -38,15 +37,17 @@ class Corpus(NamedTuple):
 
 def script_options(spec: RunSpec, benchmark: Benchmark) -> dict[str, Any]:
     """Return the options that the dataset script of the questions takes, less the baseline's and the corpus's own."""
-    for name, option in benchmark.options.items():
-        idle = option.find_idle(spec.config, spec.retriever)
-        if spec.options.get(name) is not None and idle:
-            raise QuadragError(f"{idle} does not use the option {name}; leave it out")
-        option.read(name, spec.options)
     known = known_options(benchmark, spec.config)
-    for name in spec.options:
+    idle = {name: option.find_idle(spec.config, spec.retriever) for name, option in benchmark.options.items()}
+    if benchmark.corpus and spec.retriever == NONE:
+        idle |= dict.fromkeys(benchmark.corpus.options, f"--retriever {NONE}")
+    for name, value in spec.options.items():
         if name not in known:
             raise unknown_name(f"option of {spec.benchmark}", name, known)
+        if value is not None and idle.get(name):
+            raise QuadragError(f"{idle[name]} does not use the option {name}; leave it out")
+    for name, option in benchmark.options.items():
+        option.read(name, spec.options)
     return {name: value for name, value in spec.options.items() if known[name]}
 
 
@@ -57,10 +58,6 @@ def known_options(benchmark: Benchmark, config: str) -> dict[str, bool]:
 
 
 def load_questions(spec: RunSpec, benchmark: Benchmark) -> tuple[list[Question], Source]:
-    if benchmark.corpus and spec.retriever == NONE:
-        for name in benchmark.corpus.options:
-            if spec.options.get(name) is not None:
-                raise QuadragError(f"option {name} is of the corpus, and --retriever none searches none; leave it out")
     if benchmark.corpus and spec.config not in benchmark.configs:
         asked = ", ".join(benchmark.configs)
         raise QuadragError(f"{spec.benchmark} {spec.config} holds no questions; expected one of {asked}")
@@ -108,7 +105,6 @@ def load_rows(
 
 
 def open_whole_corpus(benchmark: Benchmark, data_dir: str | None, options: Mapping[str, Any]) -> Corpus:
-    """Open the corpus of a benchmark that has one, whatever searches it; raises as `open_corpus` does."""
     name = next(name for name, retriever in benchmark.retrievers.items() if retriever.searches)
     config = benchmark.configs[0]
     spec = RunSpec(benchmark=benchmark.name, config=config, data_dir=data_dir, retriever=name, options=dict(options))

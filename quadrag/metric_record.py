@@ -19,8 +19,6 @@ WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
 
 
 class KeyRecord(Record):
-    """One value of a result."""
-
     name: str  # as in the result; ``@k`` at its end stands for ``@`` and any whole number
     range: tuple[int | float | None, int | float | None]  # None: no bound
     direction: Literal["higher", "lower", "none"]  # which end is the better one
@@ -43,8 +41,6 @@ class KeyRecord(Record):
 
 
 class MetricRecord(Record):
-    """One evaluate module."""
-
     name: str
     keys: Mapping[str, KeyRecord]  # in the order of the result
     parts: bool = False  # whether a reference is several needed parts, each a list of accepted answers
@@ -61,7 +57,6 @@ class MetricRecord(Record):
         return {"en": text, "zh": self.zh.get(text, text)}
 
     def key(self, name: str) -> KeyRecord:
-        """Return the record of a key of a result, as ``recall@5``."""
         record = self.keys.get(name) or self.keys.get(re.sub(r"@\d+\Z", "@k", name))
         if record is None:
             raise unknown_name(f"key of {self.name}", name, self.keys)
@@ -78,7 +73,6 @@ def metric_record(name: str) -> MetricRecord:
 
 
 def show_key(metric: str, key: str) -> str:
-    """Return what a key of a metric's result is called wherever it is shown."""
     return metric_record(metric).key(key).label or key
 
 
@@ -94,7 +88,6 @@ def find_verdict(metric: str, key: str) -> str:
 
 
 def is_called(wanted: str, metric: str, key: str) -> bool:
-    """Whether a name that a person writes is a key's: its own, the one that is shown, or with the metric before it."""
     return wanted in (key, f"{metric}.{key}", show_key(metric, key))
 
 

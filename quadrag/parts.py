@@ -52,14 +52,13 @@ class Trust:
 
 
 def refuse_code(kind: str, name: str, folder: bool) -> QuadragError:
-    """Return the error of a model whose own code was not allowed, or not at commits."""
     return NotReady(
         f"{kind} {name} needs code of its own, which would run with your rights; without it the model is another one. "
         f"Read the code, then give {_FLAG} {name}{'' if folder else _COMMITS}, or name another model"
     )
 
 
-KINDS = ("llm", "rag", "function", "answers")  # of systems, by the key that each has
+KINDS = ("llm", "rag", "function")  # of systems, by the key that each has
 Text = Annotated[str, Field(min_length=1)]
 Number = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, gt=0)]  # in no quotes, and neither true nor false
@@ -106,8 +105,6 @@ SETTINGS = tuple(name for name in Retrieval.model_fields if name != "trust")
 
 @dataclass(frozen=True, slots=True)
 class RetrieverSpec:
-    """What a benchmark says of one of its retrievers."""
-
     settings: tuple[str, ...] = ()  # the fields of `Retrieval` that it uses
     # where its `Retriever` is, ``MODULE:CLASS``, which searches the benchmark's corpus; "" where it has none.
     place: str = ""

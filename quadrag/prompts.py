@@ -92,9 +92,7 @@ def _fit(given: str, bundled: str, key: str, own: Mapping[str, Any], what: str) 
     ends, free = own["ends"].get(key, ()), own["free"].get(key, ())
     there, known = _SLOT.findall(given), [*dict.fromkeys([*_SLOT.findall(bundled), *ends, *free])]
     if strange := next((slot for slot in there if slot not in known), None):
-        if not known:
-            raise QuadragError(f"{what} has the slot {{{strange}}}, and nothing is put into this text; leave it out")
-        slots = ", ".join(f"{{{slot}}}" for slot in known)
+        slots = ", ".join(f"{{{slot}}}" for slot in known) or "none"
         raise QuadragError(f"unknown slot of {what} {{{strange}}}; expected {slots}")
     lacking = next((slot for slot in known if slot not in (*there, *free)), None)
     if lacking and not (ends and not set(ends) & set(there)):

@@ -72,11 +72,10 @@ class Chat(Part):
     def _check(self) -> Chat:
         if not self.is_chat:
             asked = {"model": self.model, "name": self.name, "template": self.template, **self.sampling.sent()}
-            for name, value in asked.items():
-                if value is not None:
-                    raise ValueError(
-                        f"{self.llm!r} is no chat model, which the {name} is for; expected http://HOST:PORT/v1#MODEL"
-                    )
+            if given := [name for name, value in asked.items() if value is not None]:
+                raise ValueError(
+                    f"{self.llm!r} is no chat model, which the {given[0]} is for; expected http://HOST:PORT/v1#MODEL"
+                )
         if (self.api == "completions") != (self.template is not None):
             raise ValueError("api completions and a template go together; give both, or neither")
         return self
@@ -84,10 +83,6 @@ class Chat(Part):
     @property
     def is_chat(self) -> bool:
         return names_chat(self.llm)
-
-    @property
-    def served(self) -> bool:
-        return is_address(self.llm)
 
     @property
     def address(self) -> str:
@@ -108,15 +103,7 @@ class Service(Part):
 
 
 class Function(Part):
-    """A function of the user's own, by its name."""
-
     function: Text
-
-
-class Answers(Part):
-    """Answers that another system made, by the name of their file or of what made them."""
-
-    answers: str
 
 
 def names_chat(llm: Any) -> bool:
@@ -136,10 +123,7 @@ def _kind(value: Any) -> str:
 
 
 System = Annotated[
-    Annotated[Chat, Tag("llm")]
-    | Annotated[Service, Tag("rag")]
-    | Annotated[Function, Tag("function")]
-    | Annotated[Answers, Tag("answers")],
+    Annotated[Chat, Tag("llm")] | Annotated[Service, Tag("rag")] | Annotated[Function, Tag("function")],
     Discriminator(_kind),
 ]
 

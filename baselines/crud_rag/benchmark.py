@@ -9,7 +9,7 @@ retriever, and cut whole files into chunks, as the authors' code does (`retrieva
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from quadrag.benchmark import Benchmark, CorpusSpec, Document, Gold, MetricUse, OptionSpec, SourceFile
+from quadrag.benchmark import Benchmark, CorpusSpec, Document, MetricUse, OptionSpec, SourceFile
 from quadrag.data.builders import SAMPLE, open_builder, rows
 from quadrag.data.files import find_lacking
 from quadrag.errors import QuadragError
@@ -127,5 +127,5 @@ BENCHMARK = Benchmark(
     options={"query": OptionSpec("code", ("code", "paper"), configs=("hallucination",))},
     option_help="gold=test (gold documents into the corpus, so that retrieval is measured), query=code|paper",
     headlines=("rouge_l", "bleu", "precision", "recall", "recall@k", "mrr", "bertscore", "length"),
-    gold=Gold("document_ids", "documents"),
+    gold=("document_ids", "documents"),
 )

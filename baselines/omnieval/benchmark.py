@@ -9,7 +9,7 @@ but does so without passages alone; with them both are the text of a Python list
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from quadrag.benchmark import Benchmark, CorpusSpec, Document, Gold, JudgePreset, MetricUse, OptionSpec
+from quadrag.benchmark import Benchmark, CorpusSpec, Document, JudgePreset, MetricUse, OptionSpec
 from quadrag.data.builders import rows
 from quadrag.metrics._shared.slots import fill
 from quadrag.parts import Retrieval
@@ -117,7 +117,7 @@ BENCHMARK = Benchmark(
     headlines=("acc", "hal", "rouge_l", "f1", "map", "mrr"),
     macro=("topic", "task", "cell"),
     parts=("extractive_qa", "multi_hop_qa", "contrast_qa", "long_form_qa", "conversational_qa"),
-    gold=Gold("relevant_node_ids", "relevant_passages"),
+    gold=("relevant_node_ids", "relevant_passages"),
     # LoRA adapters of Qwen2.5-7B-Instruct: vllm serve Qwen/Qwen2.5-7B-Instruct --enable-lora --lora-modules
     # RUC-NLPIR/OmniEval-ModelEvaluator=RUC-NLPIR/OmniEval-ModelEvaluator (and the other likewise).
     judges={

@@ -35,12 +35,12 @@ def run(arguments: argparse.Namespace) -> None:
     results: list[Any] = []
     for name in catalogue.benchmarks():
         runs = run_demo(name, out)
-        heads = [(folder.name, pick_headlines(result.scores, "official")[0]) for folder, result in runs]
+        heads = [(result.folder.name, pick_headlines(result.scores, "official")[0]) for result in runs if result.folder]
         lines = [table.Row(f"{folder} {score.label}", tables.headline_cells(score)) for folder, score in heads]
         columns = ["value", "95% interval", "n"]
         shown = table.Table(load(name).sample, "task and metric", columns, lines)
         text.print_tables([shown], language=arguments.labels)
-        results[:0] = [result for _, result in runs]  # the page begins with what a terminal ends with
+        results[:0] = runs  # the page begins with what a terminal ends with
     page, systems = out / "report.html", [("demo", results)]
     write_page(page, systems, tables.tabulate(systems, labels=arguments.labels, page=True), arguments.labels)
     write("", f"All tables, beside the papers' numbers: {page}")

@@ -45,9 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         out, sweep = _run_all(arguments, policy, arguments.out and Path(arguments.out))
         page = out / "report.html"
-        groups = [[(out.name, sweep.results)]]
+        groups = [[(out.name, sweep.runs)]]
         session.show_results(arguments, stdout, groups, options.profiles(arguments), out, page, arguments.all)
-        return session.close(arguments, sweep.results, page, sweep.left_out)
+        return session.close(arguments, sweep.runs, page, sweep.left_out)
 
 
 def _run_all(arguments: argparse.Namespace, policy: Any, out: Path | None) -> tuple[Path, Any]:
@@ -90,5 +90,5 @@ def _run_all(arguments: argparse.Namespace, policy: Any, out: Path | None) -> tu
         variant = first.replica is None and not (arguments.all and load(benchmark).corpus is None)
         out = out or Path(sweep.name_folder(first, model, head, variant))
         if head is None:
-            return out, sweep.Sweep([(out, run(first, policy, opened, out))])
+            return out, sweep.Sweep([run(first, policy, opened, out)])
         return out, sweep.run_all(specs, policy, opened, out)

@@ -43,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.reporting import comparison, tables
-    from quadrag.run.files import answers, logs
+    from quadrag.run import answers
 
     comparison.refuse_same(arguments.answers)
     files, broken = answers.sift_logs([*map(Path, arguments.answers)], arguments.benchmark, arguments.config)
     if len(files) > 1 and "ratings" in dict(arguments.option):
         raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
-    logged = {maker.settings.get("profile") if (maker := logs.find_maker(file)) else None for file in files}
+    logged = {origin.settings.get("profile") if (origin := answers.find_origin(file)) else None for file in files}
     profiles = options.profiles(arguments, logged.pop() if len(logged) == 1 else None)
     out = Path(arguments.out) if arguments.out else None
     code = 0
@@ -72,7 +72,7 @@ def _score_files(arguments: argparse.Namespace, files: Sequence[Path], out: Path
     """Score files one after the other; once a judge is dead none is asked, nor of a task that has no use for it."""
     from quadrag.benchmark import load
     from quadrag.run import models
-    from quadrag.run.files.answers import AnswersFile, name_files, refuse_full
+    from quadrag.run.answers import AnswersFile, name_files, refuse_full
     from quadrag.run.run import run
     from quadrag.scoring.judging import list_judged
 
@@ -99,8 +99,7 @@ def _plan(arguments: argparse.Namespace, file: Path) -> Any:
     """Make the spec of a file: the user's word goes before its own; a log says its retriever, options and data."""
     from quadrag.benchmark import load
     from quadrag.catalogue import benchmark_name
-    from quadrag.run.files.answers import read_head
-    from quadrag.run.files.logs import find_maker
+    from quadrag.run.answers import find_origin, read_head
     from quadrag.run.plan import plan_run
     from quadrag.spec import NONE, UNKNOWN
 
@@ -115,8 +114,8 @@ def _plan(arguments: argparse.Namespace, file: Path) -> Any:
         if None not in (value, log.get(name)) and log[name] != value:
             raise QuadragError(f"{file} was made with {name}={log[name]}, not {value}; leave it out")
     partial["options"] = {**given, **head.get("options", {})}
-    if maker := find_maker(file):
-        partial.setdefault("data_dir", maker.settings.get("data_dir"))
+    if origin := find_origin(file):
+        partial.setdefault("data_dir", origin.settings.get("data_dir"))
     # Of a retriever that searches, a log does not say the settings.
     retriever = retriever or (log["retriever"] if log["retriever"] in (NONE, record.default_context) else None)
     partial.pop("retriever", None)

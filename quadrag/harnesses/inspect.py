@@ -51,7 +51,7 @@ from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
 from quadrag.records import Question
-from quadrag.run.files.logs import inspect_answer
+from quadrag.run.answers import inspect_answer
 from quadrag.scoring.drive import Judge, Messages
 from quadrag.scoring.judging import check_judges
 

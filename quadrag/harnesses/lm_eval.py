@@ -24,7 +24,7 @@ from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.results import record_of
-from quadrag.run.files.logs import lm_eval_answer
+from quadrag.run.answers import lm_eval_answer
 
 from .examination import Examination, list_settings
 

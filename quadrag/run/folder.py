@@ -91,7 +91,6 @@ class RunFolder:
             self.record.files.pop(stage, None)
 
     def refuse_altered(self) -> None:
-        """Refuse to write over passages, answers or items that are not as the run wrote them."""
         for stage in (RETRIEVED, ANSWERS, VERDICTS, ITEMS):
             if stage in self.record.files and self.place(stage).is_file() and not self.stands(stage):
                 again = "remove it and run again, which makes it anew; answers of your own: quadrag score FILE"
@@ -134,7 +133,6 @@ class RunFolder:
             write_text(self.place(FRESH), repr(since))
 
     def commit(self) -> None:
-        """Put in place what was kept back, and write `run.json`."""
         texts, self._uncommitted = self._uncommitted or {}, None
         if self.path is None:
             return
@@ -174,9 +172,6 @@ def lock_folder(out: Path) -> Iterator[None]:
     """Keep two runs out of one folder, which is made; the lock lies in it, and goes with the process that holds it."""
     from filelock import FileLock, Timeout
 
-    for part in (out, *out.parents):
-        if part.exists() and not part.is_dir():
-            raise QuadragError(f"{part} is a file; expected a folder for the run, name another with --out")
     if out.exists() and not (out / NAME).exists() and not is_empty(out):
         raise QuadragError(f"{out} is not empty and holds no run.json; name another folder with --out")
     out.mkdir(parents=True, exist_ok=True)
@@ -188,7 +183,6 @@ def lock_folder(out: Path) -> Iterator[None]:
 
 
 def _tell_difference(previous: RunRecord, record: RunRecord) -> str:
-    """Say in what two runs differ first, and what to do who asks for the second in the folder of the first."""
     name = ""
     sides: list[Any] = [
         {"data": run.source.partition(" (")[0], **run.answering, "judge": run.judging} for run in (previous, record)
@@ -239,7 +233,6 @@ def read_runs(
 
 
 def _place_in_benchmark(result: Run) -> tuple[str, int, bool]:
-    """Sort the runs of a folder: by its config as in its benchmark, without documents last."""
     run = result.record
     configs = [*catalogue.configs(run.benchmark)]
     known = configs.index(run.config) if run.config in configs else len(configs)

@@ -68,8 +68,10 @@ def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None)
         embed = Encoder(spec.embed, policy.trust)
         embed.check()
     with ExitStack() as stack:
-        ledger = stack.enter_context(policy.open_ledger()) if asks_models(spec) else None
-        policy = replace(policy, ledger=ledger) if ledger is not None else policy
+        ledger = None
+        if asks_models(spec):
+            ledger = stack.enter_context(policy.open_ledger())
+            policy = replace(policy, ledger=ledger)
         system = system or _open_system(spec, policy)
         stack.callback(system.close)
         judges = []

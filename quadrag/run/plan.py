@@ -137,31 +137,31 @@ def plan_all(partial: Partial, original: bool = False, trust: Trust | None = Non
 
 def _refuse_said(who: str, benchmark: Benchmark, runs: Sequence[Partial], partial: Partial) -> None:
     """Refuse what several runs say themselves; of a benchmark that has only datasets' options, splits and these too."""
-    own = {"config"} | ({"retriever"} if any("retriever" in run for run in runs) else set())
-    own |= set() if benchmark.corpus or benchmark.options else {"options", "split"}
-    for name in sorted(own):
+    reserved = {"config"} | ({"retriever"} if any("retriever" in run for run in runs) else set())
+    reserved |= set() if benchmark.corpus or benchmark.options else {"options", "split"}
+    for name in sorted(reserved):
         if partial.get(name):
             raise QuadragError(f"{who} says the {name} of every run, and so do you: {partial[name]}; leave it out")
 
 
-def _plan_among(said: Partial, runs: Sequence[Partial], partial: Partial, trust: Trust | None) -> list[RunSpec]:
+def _plan_among(shared: Partial, runs: Sequence[Partial], partial: Partial, trust: Trust | None) -> list[RunSpec]:
     """Make the specs of several runs: what is said of all, of each over it, and what the user says over both.
 
     Of the options that are not of one run each takes those that its retriever and config use.
     """
-    benchmark = load(name_benchmark({**said, **partial}))
-    options, specs = {**said.get("options", {}), **(partial.get("options") or {})}, []
+    benchmark = load(name_benchmark({**shared, **partial}))
+    options, specs = {**shared.get("options", {}), **(partial.get("options") or {})}, []
     unused = set(options)
     for run in runs:
-        both = merge(merge(said, run), {name: value for name, value in partial.items() if name != "config"})
-        retriever = str(both.get("retriever") or next(iter(benchmark.retrievers)))
-        taken = {
+        merged = merge(merge(shared, run), {name: value for name, value in partial.items() if name != "config"})
+        retriever = str(merged.get("retriever") or benchmark.default_retriever)
+        used = {
             name: value
             for name, value in options.items()
             if not benchmark.options.get(name, OptionSpec()).find_idle(str(run["config"]), retriever)
         }
-        unused -= set(taken)
-        specs.append(plan_run({**both, "options": {**run.get("options", {}), **taken}}, trust))
+        unused -= set(used)
+        specs.append(plan_run({**merged, "options": {**run.get("options", {}), **used}}, trust))
     if unused:
         raise QuadragError(f"none of these runs uses the option {min(unused)}; leave it out")
     return specs
@@ -173,49 +173,50 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
     if partial.get("benchmark") and name_benchmark(partial) != recipe["benchmark"]:
         raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {partial['benchmark']}")
     benchmark = load(recipe["benchmark"])
-    said = {key: value for key, value in recipe.items() if key not in ("runs", "published", "entity_model")}
-    said = {"retriever": benchmark.default_retriever, **said}
-    _refuse_said(f"the recipe {name}", benchmark, [said], partial)
-    for setting, value in said.get("retrieval", {}).items():
+    fields = {key: value for key, value in recipe.items() if key not in ("runs", "published", "entity_model")}
+    fields = {"retriever": benchmark.default_retriever, "system": {}, **fields}
+    _refuse_said(f"the recipe {name}", benchmark, [fields], partial)
+    for setting, value in fields.get("retrieval", {}).items():
         if setting in partial.get("retrieval", {}) and setting not in _REPLACEABLE:
             raise QuadragError(f"the recipe {name} says --{setting.replace('_', '-')} {value}; leave it out")
-    system, entity = partial.get("system") or {}, partial.get("entity_model") or {}
-    model, llm = said.get("system", {}).get("model"), system.get("llm") or said.get("system", {}).get("llm")
-    if model and not llm:
+    llm = (partial.get("system") or {}).get("llm") or fields["system"].get("llm")
+    if (model := fields["system"].get("model")) and not llm:
         raise QuadragError(f"the recipe {name} asks {model}; say where with --llm http://HOST:PORT/v1")
     if not is_address(llm):  # what a recipe says of a server's model is of no other
-        kept = ("llm", "sampling") if names_chat(llm) else ("llm",)
-        said["system"] = {key: value for key, value in said.get("system", {}).items() if key in kept}
-    if is_address(entity.get("llm")) and "entity_model" in recipe:
-        said["entity_model"] = recipe["entity_model"]
-    own = said
-    if system.get("api") == "chat":  # of a model that has an interface for chats after all
-        own = {**said, "system": {key: value for key, value in said["system"].items() if key != "template"}}
+        chat_fields = ("llm", "sampling") if names_chat(llm) else ("llm",)
+        fields["system"] = {key: value for key, value in fields["system"].items() if key in chat_fields}
     places = {"data_dir": partial.get("data_dir"), "system": {"llm": llm or EXTRACTIVE}}
-    places |= {"entity_model": {"llm": entity["llm"]}} if entity else {}
-    specs = _plan_among(own, recipe["runs"], partial, trust)
-    alone = _plan_among(said, recipe["runs"], places, trust)
-    return [spec.changed(replica=_compare(name, recipe, spec, by)) for spec, by in zip(specs, alone, strict=True)]
+    if entity := partial.get("entity_model"):
+        places["entity_model"] = {"llm": entity.get("llm")}
+        if is_address(entity.get("llm")) and "entity_model" in recipe:
+            fields["entity_model"] = recipe["entity_model"]
+    specs = _plan_among(fields, recipe["runs"], partial, trust)
+    by_recipe = _plan_among(fields, recipe["runs"], places, trust)
+    pairs = zip(specs, by_recipe, strict=True)
+    return [spec.changed(replica=_compare(name, recipe, spec, alone)) for spec, alone in pairs]
 
 
-def _compare(name: str, recipe: Partial, spec: RunSpec, own: RunSpec) -> Replica:
-    published, known_here = recipe.get("published", {}), load(spec.benchmark).options
-    files = {option for option, value in known_here.items() if value.check}
-    defaults = {option: value.default for option, value in known_here.items()}
+def _compare(name: str, recipe: Partial, spec: RunSpec, by_recipe: RunSpec) -> Replica:
+    published, option_specs = recipe.get("published", {}), load(spec.benchmark).options
+    files = {option for option, value in option_specs.items() if value.check}
+    defaults = {option: value.default for option, value in option_specs.items()}
     defaults |= options_of(catalogue.config(spec.benchmark, spec.config))
-    here, there = ({**defaults, **_list_fixed(each)} for each in (spec, own))
+    of_run, of_recipe = ({**defaults, **_list_fixed(each)} for each in (spec, by_recipe))
     changed = {
-        setting: (here.get(setting), there.get(setting))
-        for setting in {**here, **there}
-        if here.get(setting) != there.get(setting) and setting not in files and not setting.endswith(("_file", "_dir"))
+        setting: (of_run.get(setting), of_recipe.get(setting))
+        for setting in {**of_run, **of_recipe}
+        if of_run.get(setting) != of_recipe.get(setting)
+        and setting not in files
+        and not setting.endswith(("_file", "_dir"))
     }
     replaced = {setting: str(changed.pop(setting)[1]) for setting in _REPLACEABLE if setting in changed}
+    system = recipe.get("system", {})
     return Replica(
         recipe=name,
         row=" ".join(str(value) for key, value in published.items() if key != "table"),
-        model=recipe.get("system", {}).get("model"),
+        model=system.get("model"),
         entity_model=recipe.get("entity_model", {}).get("model"),
-        sent=tuple(recipe.get("system", {}).get("sampling", {})),
+        sent=tuple(system.get("sampling", {})),
         runs=len(recipe["runs"]),
         changed=changed,
         replaced={setting: value for setting, value in replaced.items() if setting in recipe.get("retrieval", {})},
@@ -252,21 +253,20 @@ def recipes_of_table(name: str | None) -> list[str]:
 def plan_table(recipes: Sequence[str], partial: Partial, trust: Trust | None = None) -> dict[str, list[RunSpec]]:
     """Make the specs of several recipes, by their names; a setting is replaced in those alone that have it."""
     settings, llm = partial.get("retrieval") or {}, (partial.get("system") or {}).get("llm")
-    said = [read_recipe(name)[1] for name in recipes]
-    models = {recipe.get("system", {}).get("model") for recipe in said}
+    read = {name: read_recipe(name)[1] for name in recipes}
+    models = {recipe.get("system", {}).get("model") for recipe in read.values()}
     if len(models) > 1 and llm and ("#" in llm or not is_address(llm)):
         raise QuadragError(f"the recipes ask {len(models)} models, --llm {llm} names one; name one --recipe of them")
+    retrieval = {name: recipe.get("retrieval", {}) for name, recipe in read.items()}
     for setting in set(settings).intersection(_REPLACEABLE):
-        values = {recipe["retrieval"][setting] for recipe in said if setting in recipe.get("retrieval", {})}
-        if len(values) > 1:
-            fixed = ", ".join(sorted(values))
-            raise QuadragError(f"--{setting} replaces one, and the recipes of this table have {fixed}; name one recipe")
-
-    def fit(recipe: Partial) -> dict[str, Any]:
-        own = recipe.get("retrieval", {})
-        return {**partial, "retrieval": {k: v for k, v in settings.items() if k not in _REPLACEABLE or k in own}}
-
-    return {name: plan_recipe(name, fit(read_recipe(name)[1]), trust) for name in recipes}
+        fixed = sorted({of_recipe[setting] for of_recipe in retrieval.values() if setting in of_recipe})
+        if len(fixed) > 1:
+            raise QuadragError(f"--{setting} replaces one of {', '.join(fixed)}; name one recipe of this table")
+    planned = {}
+    for name in recipes:
+        fitting = {key: v for key, v in settings.items() if key not in _REPLACEABLE or key in retrieval[name]}
+        planned[name] = plan_recipe(name, {**partial, "retrieval": fitting}, trust)
+    return planned
 
 
 def read_recipe(name: str) -> tuple[str, dict[str, Any]]:

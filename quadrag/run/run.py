@@ -63,8 +63,6 @@ Passages = Mapping[Key, Sequence[Passage]]
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Assignment):
-    """What a run is about: its questions, whose they are, and what finds their passages."""
-
     questions: Sequence[Question]
     total: int  # of how many
     source: Source
@@ -127,11 +125,7 @@ def load_run(spec: RunSpec, models: Models, alone: bool, stack: ExitStack) -> Lo
 
 
 def open_finder(benchmark: Benchmark, spec: RunSpec, models: Models) -> Finder | None:
-    """Open what finds the passages, where neither questions nor a corpus bring them.
-
-    Raises:
-        NotReady: it lacks something, as a model that names the entities of the questions.
-    """
+    """Open what finds the passages, where neither questions nor a corpus bring them; NotReady where it lacks some."""
     if benchmark.asks_entities(spec) and models.entity_llm is None and models.system.completer is None:
         raise NotReady(
             f"--retriever {spec.retriever} has a model name the entities of the questions, and none is asked here; "
@@ -141,7 +135,6 @@ def open_finder(benchmark: Benchmark, spec: RunSpec, models: Models) -> Finder |
 
 
 def open_folder(out: Path | None, loaded: Loaded, models: Models, stack: ExitStack) -> RunFolder:
-    """Open the folder of a run, which nobody else writes meanwhile, and whose files are as a run of just this left."""
     record = describe(loaded, models)
     stack.enter_context(lock_folder(out) if out else nullcontext())
     folder = RunFolder(out, record, takes_nothing_over=models.system.has_answers)
@@ -217,12 +210,11 @@ def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | 
         folder.redo(ANSWERS)
     if record.failed_verdicts or (record.unread_judge and policy.max_failed == 1):
         folder.redo(VERDICTS)
-    if models.ledger:
+    if models.ledger is not None:
         models.ledger.since = record.fresh or 0.0
 
 
 def show_again(folder: RunFolder, policy: CallPolicy) -> Run:
-    """Read a finished run back; how many items may fail, and its certificates, are as the command says."""
     assert folder.path is not None
     record = folder.record
     record.max_failed = policy.max_failed
@@ -296,7 +288,6 @@ def _search(
 
 
 def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Passages) -> Generated:
-    """Have the system answer the questions; one that finds its passages itself makes two files."""
     system, record, spec = models.system, folder.record, loaded.task
     if all(map(folder.stands, (RETRIEVED, ANSWERS) if system.finds_passages else (ANSWERS,))):
         return Generated([Answer(**row) for _, row in folder.read(ANSWERS)])
@@ -334,7 +325,8 @@ def score(folder: RunFolder, loaded: Loaded, models: Models, generated: Generate
 
 def summarise(folder: RunFolder, models: Models, generated: Generated, scored: Scored) -> None:
     record, stopped, answers = folder.record, scored.stopped, generated.asked
-    scored.enter_in(record)
+    record.verdict, record.unread_judge, record.dead_judge = scored.verdict, scored.unreadable_judge, scored.dead
+    record.notes = [*scored.notes]
     if models.judges:
         folder.write(VERDICTS, jsonl_text(scored.verdicts))
     folder.write(ITEMS, jsonl_text(scored.items))

@@ -22,24 +22,17 @@ from .run import open_finder, run
 
 @dataclass(slots=True)
 class Sweep:
-    """The runs of a command with their folders, and why others are left out, by config and retriever or by recipe."""
+    """The runs of a command, and why others are left out, by config and retriever or by recipe."""
 
-    runs: list[tuple[Path, Run]] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def results(self) -> list[Run]:
-        return [result for _, result in self.runs]
 
 
 def name_folder(spec: RunSpec, model: str, head: str | None = None, variant: bool = True) -> str:
     """Name a folder where the user does not: what is run, what is not the default, and what answers.
 
-    Args:
-        spec: of the run, or of the first of several.
-        model: what answers, less what stands before its name; "" where that is said by `head`.
-        head: what is run; benchmark, config and split of the spec when None.
-        variant: whether retriever, settings and options that are not the default are named.
+    The spec is of the run, or the first of several. `head` says what is run in place of benchmark, config and split,
+    and maybe the model, which is then ""; without `variant` nothing is told of what is not the default.
     """
     benchmark = load(spec.benchmark)
     parts = [head] if head else [spec.benchmark, spec.config, spec.split]
@@ -61,10 +54,7 @@ def run_all(
 
     What keeps a run from being done, as a graph that is not given, is found out before the first is; the others are
     done without it. `since` is the moment from which replies count where all are asked anew, so that what a killed
-    command finished stays; from now on when None.
-
-    Raises:
-        NotReady: none can be done.
+    command finished stays; from now on when None. NotReady is raised where none can be done.
     """
     benchmark = load(specs[0].benchmark)
     check_judges([(benchmark, spec) for spec in specs], len(models.judges))
@@ -86,9 +76,8 @@ def run_all(
     if policy.fresh:
         since = since or find_fresh(places)
     for folder, spec in places.items():
-        result = run(spec, policy, models, folder, alone=False, since=since)
-        sweep.runs.append((folder, result))
-        if result.stopped:
+        sweep.runs.append(run(spec, policy, models, folder, alone=False, since=since))
+        if sweep.runs[-1].stopped:
             break
     return sweep
 
@@ -103,7 +92,6 @@ def _require_files(spec: RunSpec, benchmark: Benchmark) -> None:
 
 
 def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out: Path) -> Sweep:
-    """Do the runs of recipes one after the other, each in a folder of its own below `out`, until one is stopped."""
     sweep = Sweep()
     since = find_fresh(run_folders(out)) if policy.fresh else None
     for recipe, specs in recipes.items():
@@ -117,14 +105,14 @@ def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out:
             raise QuadragError(f"{recipe}: {error}") from error
         sweep.runs += part.runs
         sweep.left_out |= part.left_out
-        if part.results[-1].stopped:
+        if part.runs[-1].stopped:
             break
     if not sweep.runs:
         raise QuadragError(": ".join(next(iter(sweep.left_out.items()))))
     return sweep
 
 
-def run_demo(name: str, out: Path) -> list[tuple[Path, Run]]:
+def run_demo(name: str, out: Path) -> list[Run]:
     """Run all of a benchmark on its bundled sample with the extractive baseline.
 
     The gold documents are put into a corpus that can take them, so that the retrieval is measured too.

@@ -16,6 +16,7 @@ from quadrag.catalogue import load_scorer
 from quadrag.chat.http import DeadServer
 from quadrag.chat.policy import BudgetReached
 from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive_rounds
 from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
 from quadrag.results import ALL, PROFILES, Counts, Score, ScoreKey, Status
@@ -105,7 +106,7 @@ class Measured(NamedTuple):
     values: Mapping[str, Any]  # the metric's own over all items, by key
 
     def scale(self, key: str) -> dict[str, Any]:
-        record = self.metric.record(key)
+        record = metric_record(self.metric.module).key(key)
         return {"profile": self.profile, "worst": record.worst, "ends": record.range}
 
 
@@ -136,7 +137,6 @@ def score(inputs: ScoringInputs, answers: Sequence[Answer], verdicts: Rows | Non
 def _measure_split(
     inputs: ScoringInputs, answers: Sequence[Answer], lines: Rows, verdict_rows: Sequence[Rows]
 ) -> list[Measured]:
-    """Apply every metric to the answers of a split; what it says of each enters its line and its rows of verdicts."""
     measured = []
     for metric in inputs.metrics:
 
@@ -201,7 +201,6 @@ def apply_metric(
 def _columns(
     inputs: ScoringInputs, metric: MetricUse, answers: Sequence[Answer]
 ) -> tuple[list[Any], list[Any], dict[str, Any]]:
-    """Return predictions, references, and a metric's other columns and options by their names."""
     questions = [inputs.questions[answer.key] for answer in answers]
     options = dict(inputs.benchmark.keywords(metric, questions, inputs.spec))
     passages = [() if inputs.passages is None else inputs.passages.get(answer.key) for answer in answers]
@@ -236,7 +235,6 @@ def _verdict_of(answer: Answer, metric: str, judge: str | None, request: Request
 
 
 def _enter(line: dict[str, Any], measured: Measured, row: Mapping[str, Any]) -> None:
-    """Enter one item's values of one metric and profile into its line, and whether a rule decided, not the judge."""
     for key in measured.metric.keys:
         if key not in row or measured.lacking[key]:
             continue
@@ -262,7 +260,6 @@ def score_split(
     measured: Sequence[Measured],
     strata: Mapping[Key, Stratum] | None = None,
 ) -> list[Score]:
-    """Make the scores of one split, from its lines of ``items.jsonl`` and the question of each."""
     slices, units = _slices_of(questions), find_units(questions)
     groupings = {
         f"macro:{name}": groups
@@ -323,7 +320,6 @@ def _average(
 
 
 def _weigh(measured: Measured, key: str, lines: Lines, units: Mapping[Key, str], strata: Mapping[Key, Stratum]) -> Mean:
-    """Find the interval of a weighted mean; none where the strata are not known."""
     items = items_of(lines, f"{measured.metric.module}.{key}", measured.profile, units)
     if not items or not strata:
         return Mean(None, None, None)

@@ -14,7 +14,7 @@ from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
 from quadrag.printing import Progress
 from quadrag.records import Answer, dumps
-from quadrag.results import PROFILES, Note, RunRecord, Score
+from quadrag.results import PROFILES, Note, Score
 from quadrag.results.certificates import FIRST, check_judge, read_verdict, read_verdicts
 from quadrag.spec import RunSpec
 
@@ -39,10 +39,6 @@ class Scored(NamedTuple):
     dead: bool = False  # whether a judge does not answer: only what needs no judge is scored then
     notes: Sequence[Note] = ()  # of what is odd of the verdicts
     verdicts: Sequence[Mapping[str, Any]] = ()
-
-    def enter_in(self, run: RunRecord) -> None:
-        run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unreadable_judge, self.dead
-        run.notes = [*self.notes]
 
 
 def score_answers(
@@ -92,8 +88,7 @@ def _judge(models: Models, inputs: ScoringInputs, answers: Sequence[Answer]) -> 
 def _probe(inputs: ScoringInputs, answers: Sequence[Answer]) -> tuple[str, str] | None:
     """Ask every judge for its first verdicts, of the first metric that asks it.
 
-    Returns:
-        One none of whose first can be read, where there are more to ask for, and what it said.
+    Returned is one none of whose first can be read, where there are more to ask for, and what it said.
     """
     answered = [answer for answer in answers if answer.answer is not None][:_AMONG]
     for place, model in enumerate(inputs.models if len(answered) > FIRST else ()):
@@ -125,7 +120,6 @@ def _ask_first(
 
 
 def _list_unread(inputs: ScoringInputs, items: Rows, verdicts: Rows) -> Iterator[Mapping[str, Any]]:
-    """Yield what judges were asked, and said, about answers whose verdict could not be read."""
     place = ("config", "split", "id", "sample")
     unread = {
         (*(line[name] for name in place), metric.name)
@@ -177,13 +171,12 @@ def list_judged(runs: Sequence[tuple[Benchmark, RunSpec]]) -> list[MetricUse]:
 
 
 def check_judges(runs: Sequence[tuple[Benchmark, RunSpec]], judges: int) -> None:
-    """Refuse more judges than any metric of these runs asks, which may be none."""
     judged = list_judged(runs)
     most = max((metric.judge + 1 for metric in judged), default=0)
     if judges > most and not any(metric.panel for metric in judged):
         configs = ", ".join(dict.fromkeys(spec.config for _, spec in runs))
-        named = f"{judges} judges are named, and {runs[0][0].name} {configs} asks {most} as it is run here"
-        raise QuadragError(f"{named}; leave out --judge, or give fewer")
+        asks = f"{runs[0][0].name} {configs} asks {most} judge{'s' * (most != 1)} at most as it is run here"
+        raise QuadragError(f"{asks}, not {judges}; give fewer --judge, or none")
 
 
 def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str, Any]:

@@ -27,8 +27,6 @@ _HEX = re.compile("[0-9a-f]")  # each as 0 leaves what is alike in the hashes an
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a system gave."""
-
     passages: int = 0  # over all questions
     questions: int = 0  # that had any
     texts: bool = False  # whether any passage has one

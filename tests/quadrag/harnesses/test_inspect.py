@@ -19,7 +19,7 @@ from quadrag.cli import main
 from quadrag.loading import load_questions
 from quadrag.metric_record import show_key
 from quadrag.records import read_jsonl
-from quadrag.run.files.logs import read_inspect_log
+from quadrag.run.answers import read_inspect_log
 
 pytest.importorskip("inspect_ai", reason="Inspect is not installed; pip install '.[harness]'")
 IDS = [f"{b}-{c}" for b, c, _, _ in ASKED]

@@ -18,7 +18,7 @@ from quadrag.cli import main
 from quadrag.harnesses.examination import Examination
 from quadrag.loading import load_questions
 from quadrag.records import read_jsonl
-from quadrag.run.files.answers import lines
+from quadrag.run.answers import lines
 
 pytest.importorskip("lm_eval", reason="lm-eval is not installed; pip install '.[harness]'")
 NO_CONTENT = "[no content]"

@@ -10,7 +10,7 @@ import quadrag
 from quadrag.benchmark import load
 from quadrag.errors import QuadragError
 from quadrag.records import Question
-from quadrag.run.files import answers
+from quadrag.run import answers
 
 pytestmark = pytest.mark.plugins
 

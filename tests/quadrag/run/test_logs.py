@@ -12,9 +12,8 @@ import quadrag
 from quadrag.data.files import sample_dir
 from quadrag.records import write_jsonl
 from quadrag.results import read_run
-from quadrag.run.files import answers, logs
-from quadrag.run.files.answers import lines
-from quadrag.run.files.logs import read_inspect_log
+from quadrag.run import answers
+from quadrag.run.answers import lines, read_inspect_log
 
 pytestmark = pytest.mark.plugins
 
@@ -136,10 +135,9 @@ def test_of_a_folder_broken_logs_are_left_out_and_a_config_chooses_among_the_oth
         Path(f"evals/{name}.eval").parent.mkdir(exist_ok=True)
         Path(f"evals/{name}.eval").touch()
     place = {"benchmark": "rgb", "config": TASKS[2][0], "split": "test"}
-    monkeypatch.setattr(logs, "read_inspect_log", lambda path: iter([{**place, "id": "0", "answer": path.stem}]))
+    monkeypatch.setattr(answers, "read_inspect_log", lambda path: iter([{**place, "id": "0", "answer": path.stem}]))
     times = {"a": "2026-01-02T00:00:00Z", "b": "2026-01-01T00:00:00Z"}
-    for module in (logs, answers):
-        monkeypatch.setattr(module, "find_maker", lambda path: logs.Maker("m", times[path.stem], {}))
+    monkeypatch.setattr(answers, "find_origin", lambda path: answers.LogOrigin("m", times[path.stem], {}))
     ran = cli("score", "evals", *SAMPLE, "--out", "last")
     assert ran.code == 0 and "asked the same again: evals/b.eval" in ran.err and list(made("last")) == ["."], ran.err
 

@@ -1,6 +1,5 @@
 """Recipes whose files are not there, whose folder holds other runs, or that are named in vain: what to type."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -58,11 +57,3 @@ def test_a_sweep_leaves_rows_without_files_out_and_asks_the_others(cli, tmp_path
 def test_what_a_recipe_says_is_refused_in_one_line(run, given):
     code, _, err = run("--recipe", ROW, "--data-dir", "sample", *given)
     assert code == 2 and ROW in err and given[-1].rpartition("=")[2] in err and err.count("\n") == 1
-
-
-def test_the_settings_of_recipes_are_one_object_for_scripts(cli):
-    found = json.loads(cli("list", "--recipe", "rgb-table7", "--json").out)
-    assert list(found) == ["rgb-table7-chatgpt-en", ROW, "rgb-table7-qwen-7b-chat-zh"]
-    assert found[ROW]["paper"] == "arXiv:2309.01431" and found[ROW]["published"]["model"] == "chatgpt"
-    settings = {one["name"]: one for one in found[ROW]["settings"]}
-    assert settings["interface"] == {"name": "interface", "paper": "chat [C]", "ours": "chat", "why": ""}

@@ -101,7 +101,7 @@ def test_recipes_of_models_without_a_chat_interface_name_their_template():
 def test_a_recipe_asks_for_completions_and_the_user_may_say_otherwise(cli):
     with ChatServer(models=["THUDM/chatglm2-6b"], text="x") as server:
         asked = ("run", "--recipe", "rgb-table3-chatglm2-6b", "--data-dir", "sample", "--limit", "1", "--ledger", "L")
-        for more, field in (((), "prompt"), (spec_file(system={"api": "chat"}), "messages")):
+        for more, field in (((), "prompt"), (spec_file(system={"api": "chat", "template": None}), "messages")):
             server.bodies.clear()
             code, _, err = cli(*asked, "--llm", server.url, *more, "--out", field)
             assert (code, err) == (0, "") and server.bodies and all(field in body for body in server.bodies)

@@ -1,9 +1,10 @@
-"""Answers made elsewhere, read into our records.
+"""Answers made elsewhere, read into our records, where they enter a run as a model's do.
 
 Taken are any JSON Lines, or one JSON list, of objects with ``id`` and ``answer`` (and ``split`` where ids repeat); what
 the authors' own code of a benchmark wrote, as its record reads it; the logs of harnesses. An ``answer`` of null is a
 failed call and may name its reason in ``state``. A file may answer a part of the questions; those that the authors' own
-code left out, as it does where a call failed, are put in as unscored.
+code left out, as it does where a call failed, are put in as unscored. A log of lm-eval (``--log_samples``) or Inspect
+(``.eval``, ``.json``) is of quadrag's own tasks; its scores are left aside. Inspect is needed to read its own logs.
 """
 
 import os
@@ -12,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag.benchmark import Benchmark, load
-from quadrag.chat.reply import find_reasoning, read_answer
-from quadrag.errors import QuadragError, Unreadable, one_line, parse_json
+from quadrag.chat.reply import ReadAnswer, find_reasoning, read_answer
+from quadrag.errors import QuadragError, Unreadable, one_line, parse_json, tell_extra
 from quadrag.passages import find_passages
 from quadrag.printing import remark
 from quadrag.records import Answer, Key, Passage, Question, read_jsonl
@@ -26,13 +27,17 @@ from quadrag.spec import UNKNOWN, RunSpec
 from quadrag.systems.own import take_served
 from quadrag.systems.system import Assignment, Generated, OnProgress, Passages, Questions, System, make_answer
 
-from ..folder import digest_each, is_empty, read_asked
-from . import logs
-from .logs import LOG, find_maker, list_logs
+from .folder import digest_each, is_empty, read_asked
 
 Line = tuple[str, dict[str, Any]]  # its place, as errors name it, and what stands there
 _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
-_THEIRS = "of_the_authors"  # marks a line of the authors' own code
+_AUTHORS = "of_the_authors"  # marks a line of the authors' own code
+_COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
+_SAME = ("benchmark", "config", "split", "data_dir", "options", "prompts")  # parts of the specs of the same scores
+_PLACE = ("id", "config", "split")
+_FAILED: ReadAnswer = (None, None, "api_error")
+_CUT = "max_tokens"  # how Inspect calls why a reply was cut by length
+LOG = re.compile(r"samples_quadrag_(.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+).*\.jsonl")  # of lm-eval: the task, and the time
 
 
 def lines(path: Path, benchmark: Benchmark | None = None, config: str = "") -> Iterator[Line]:
@@ -45,21 +50,22 @@ def lines(path: Path, benchmark: Benchmark | None = None, config: str = "") -> I
         if not isinstance(row, dict):
             raise QuadragError(f"{where} holds a {type(row).__name__}; expected an object")
         if isinstance(row.get("doc"), Mapping) and "resps" in row:  # of lm-eval
-            row = logs.read_sample(where, row)
+            row = read_sample(where, row)
         if benchmark and "answer" not in row:
-            theirs = benchmark.read_result(row, config)
-            if theirs is None:
-                shown = one_line(", ".join(map(repr, row)), 60)
-                said = f'{where} has no answer; found the keys {shown}; expected {{"id": ..., "answer": ...}}'
-                raise QuadragError(said)
-            state = "api_error" if theirs["answer"] is None else "ok"
-            row = {**theirs, "state": state, _THEIRS: True}
+            authors_line = benchmark.read_result(row, config)
+            if authors_line is None:
+                keys = one_line(", ".join(map(repr, row)), 60)
+                raise QuadragError(
+                    f'{where} has no answer; found the keys {keys}; expected {{"id": ..., "answer": ...}}'
+                )
+            state = "api_error" if authors_line["answer"] is None else "ok"
+            row = {**authors_line, "state": state, _AUTHORS: True}
         yield where, row
 
 
 def _read_rows(path: Path) -> Iterable[tuple[int, Any]]:
-    if logs.is_inspect(path):
-        return enumerate(logs.read_inspect_log(path), 1)
+    if is_inspect(path):
+        return enumerate(read_inspect_log(path), 1)
     with suppress(OSError, QuadragError):  # told of where it is read line by line
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             listed = file.read(64).lstrip().startswith("[")
@@ -88,53 +94,49 @@ def read_head(path: Path) -> dict[str, Any]:
 def read(rows: Iterable[Line], questions: Sequence[Question], place: Mapping[str, str]) -> Generated:
     """Read lines as answers, in the order of the questions, each with the passages that its line has.
 
-    Args:
-        rows: the lines.
-        questions: those that they answer, all or a part of them.
-        place: ``config`` and ``split`` of lines that do not say them.
+    They answer all questions or a part; `place` is the ``config`` and ``split`` of lines that do not say them.
     """
     by_id: dict[str, list[Question]] = {}
     for question in questions:
         by_id.setdefault(question.id, []).append(question)
     answers: dict[Key, dict[int, Answer]] = {}
-    generated, whole = Generated([]), set()
+    generated, complete_splits = Generated([]), set()
     for where, row in rows:
         question = _find_question(where, row, place, by_id)
         answer = _read_line(where, row, question)
-        there = answers.setdefault(question.key, {})
-        if answer.sample in there:
+        by_sample = answers.setdefault(question.key, {})
+        if answer.sample in by_sample:
             raise QuadragError(f"{where} answers {answer.split} {answer.id} again; expected once")
-        there[answer.sample] = answer
-        whole |= {question.split} if _THEIRS in row else set()
+        by_sample[answer.sample] = answer
+        complete_splits |= {question.split} if _AUTHORS in row else set()
         generated.passages[answer.key] = read_passages(where, row)
-    samples = sorted({sample for there in answers.values() for sample in there})
+    samples = sorted({sample for by_sample in answers.values() for sample in by_sample})
     for question in questions:
-        there = answers.get(question.key, {})
-        for sample in samples if there or question.split in whole else ():
+        by_sample = answers.get(question.key, {})
+        for sample in samples if by_sample or question.split in complete_splits else ():
             lacking = make_answer(question, sample, None, state="api_error")  # it stays in the denominator
-            generated.answers.append(there.get(sample, lacking))
+            generated.answers.append(by_sample.get(sample, lacking))
     return generated
 
 
 def _find_question(
     where: str, row: Mapping[str, Any], place: Mapping[str, str], by_id: Mapping[str, list[Question]]
 ) -> Question:
-    """Return the question with an id at the place that a line says, or the only one with it."""
     ident = row.get("id")
     if type(ident) not in (str, int):
         raise QuadragError(f"{where}: id is {ident!r}; expected a string or a whole number")
-    said = {**place, **{name: row[name] for name in ("benchmark", "config", "split") if row.get(name) is not None}}
-    fits = [each for each in by_id.get(str(ident), ()) if all(getattr(each, k) == v for k, v in said.items())]
-    if len(fits) > 1:
-        names = ", ".join(question.split for question in fits)
+    placed = {**place, **{name: row[name] for name in ("benchmark", "config", "split") if row.get(name) is not None}}
+    fitting = [each for each in by_id.get(str(ident), ()) if all(getattr(each, k) == v for k, v in placed.items())]
+    if len(fitting) > 1:
+        names = ", ".join(question.split for question in fitting)
         raise QuadragError(f"{where}: id {str(ident)!r} is in the splits {names}; say which in `split`, or by --split")
-    if not fits:
-        there = one_line(" ".join(f"{name} {value!r}" for name, value in said.items()), 90)
+    if not fitting:
+        shown = one_line(" ".join(f"{name} {value!r}" for name, value in placed.items()), 90)
         raise QuadragError(
-            f"{where}: unknown id {str(ident)!r} of {there}; expected one of `quadrag questions`, on the same "
+            f"{where}: unknown id {str(ident)!r} of {shown}; expected one of `quadrag questions`, on the same "
             "--data-dir, --config and --split"
         )
-    return fits[0]
+    return fitting[0]
 
 
 def _read_line(where: str, row: Mapping[str, Any], question: Question) -> Answer:
@@ -170,10 +172,6 @@ def read_passages(where: str, row: Mapping[str, Any]) -> tuple[Passage, ...]:
         raise QuadragError(f"{where}: {error}") from None
 
 
-_COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
-_SAME = ("benchmark", "config", "split", "data_dir", "options", "prompts")  # parts of the specs of the same scores
-
-
 class AnswersFile(System):
     """Answers that another system made, in a file; lines with `passages` are measured as a RAG service's are."""
 
@@ -204,7 +202,6 @@ class AnswersFile(System):
         return take_served(benchmark, task) if self.finds_passages else Assignment(benchmark, task, {})
 
     def choose(self, questions: Questions, source: Any) -> tuple[Questions, int]:
-        """Match the answers; return the questions that they are of, among how many."""
         place = {"config": self._spec.config} | ({"split": self._spec.split} if self._spec.split else {})
         self._generated = read(self._rows, questions, place)
         answered = {answer.key for answer in self._generated.answers}
@@ -219,7 +216,7 @@ class AnswersFile(System):
         record.log = self._retriever is not None
         if self._retriever and record.retriever == UNKNOWN:
             record.spec = record.spec.changed(retriever=self._retriever)
-        if (maker := find_maker(self._path)) and (prompts := maker.settings.get("prompts")):
+        if (origin := find_origin(self._path)) and (prompts := origin.settings.get("prompts")):
             record.given = [Path(str(prompts)).name]
         record.by_ids = not self._checked and all(
             _COUNTED.fullmatch(str(row["id"])) and not texts_asked(row) for _, row in self._rows
@@ -252,9 +249,8 @@ def _check_asked(path: Path, questions: Questions) -> bool:
 
 
 def name_system(path: Path) -> str:
-    """Name what made a file; else the file, less the ending of its form."""
-    if maker := find_maker(path):
-        return maker.model
+    if origin := find_origin(path):
+        return origin.model
     return path.stem if path.suffix in (".json", ".jsonl", ".eval") else path.name
 
 
@@ -285,13 +281,7 @@ def sift_logs(
     """List the files that are named, and of folders the logs: one that cannot be read does not keep others from scores.
 
     Of a folder's logs those of the benchmark and the config that are named count; of a task that a model of one folder
-    was asked again, the last one.
-
-    Returns:
-        The files that can be scored, and of each log that cannot be, why.
-
-    Raises:
-        QuadragError: there is nothing to score.
+    was asked again, the last one. Also returned is of each log that cannot be scored, why.
     """
     wanted = {name: value for name, value in (("benchmark", benchmark), ("config", config)) if value}
     listed = {path: list_logs(path) if path.is_dir() else [] for path in named}
@@ -299,16 +289,16 @@ def sift_logs(
     made: list[tuple[str, Path, set[tuple[Any, ...]]]] = []
     for path in dict.fromkeys(log for listed_logs in listed.values() for log in listed_logs):
         try:
-            head, maker = read_head(path), find_maker(path)
+            head, origin = read_head(path), find_origin(path)
             if any(head.get(name, value) != value for name, value in wanted.items()):
                 continue
-            place = (path.absolute().parent, maker and maker.model)
+            place = (path.absolute().parent, origin and origin.model)
             tasks = {
                 (*place, *(str(row.get(part)) for part in ("benchmark", "config", "split"))) for _, row in lines(path)
             }
             if not tasks:
                 raise QuadragError(f"{path} holds no samples; expected a log of a whole run")
-            made.append((maker.time if maker else "", path, tasks))
+            made.append((origin.time if origin else "", path, tasks))
         except QuadragError as error:
             refused[path] = error
     last = {task: path for _, path, tasks in sorted(made, key=itemgetter(0, 1)) for task in tasks}
@@ -323,3 +313,110 @@ def sift_logs(
     if not files:
         raise QuadragError(f"no log there is of {' '.join(wanted.values())}; name another config, or none")
     return files, [*map(str, refused.values())]
+
+
+class LogOrigin(NamedTuple):
+    """What made a log: the model by the harness's name, when, and what the task was given, as ``data_dir``."""
+
+    model: str
+    time: str
+    settings: Mapping[str, Any]
+
+
+def list_logs(folder: Path) -> list[Path]:
+    logs = sorted([*folder.rglob("samples_quadrag_*.jsonl"), *folder.rglob("*.eval")])
+    if not logs:
+        raise QuadragError(
+            f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, which "
+            "--log_samples writes, or *.eval); expected one, or a file of answers"
+        )
+    return logs
+
+
+def find_origin(path: Path) -> LogOrigin | None:
+    """Return what made a log; None of any other file.
+
+    lm-eval says the model in the results beside the samples; where these are gone, it is what the folder is called.
+    """
+    if is_inspect(path):
+        made = open_inspect_log(path, header_only=True).eval
+        return LogOrigin(made.model, made.created, made.task_args)
+    match = LOG.fullmatch(path.name)
+    if match is None:
+        return None
+    results = path.with_name(f"results_{match[2]}.json")
+    said = parse_json(results.read_bytes(), results) if results.is_file() else {}
+    try:
+        settings = dict(said["configs"][f"quadrag_{match[1]}"]["metadata"])
+    except (KeyError, TypeError, ValueError):
+        settings = {}
+    named = said.get("model_name") if isinstance(said, dict) else None
+    return LogOrigin(str(named or path.absolute().parent.name), match[2], settings)
+
+
+def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    replies = row.get("filtered_resps")
+    if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], str):
+        raise QuadragError(f"{where} has filtered_resps {replies!r:.60}; expected one reply")
+    return {**_read_logged(where, row["doc"]), "answer": lm_eval_answer(replies[0])}
+
+
+def lm_eval_answer(text: str) -> str | None:
+    """Return a reply, None where it is what the user has lm-eval write for one that has no content."""
+    return None if text and text == os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER") else text
+
+
+def is_inspect(path: Path) -> bool:
+    """Whether a file is a log of Inspect, by its name or, of a .json, by its first keys, which have one order."""
+    if path.suffix != ".json":
+        return path.suffix == ".eval"
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            head = file.read(4096)
+    except (OSError, UnicodeDecodeError):
+        return False
+    return head.lstrip().startswith("{") and '"eval":' in head and '"task_registry_name":' in head
+
+
+def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield a line of answers for every sample of a log of Inspect, in its order, whatever solver answered.
+
+    It has place, `conditions`, `query`, `sample` (the epoch, from 0), `answer`, `reasoning`, `state`, `finish_reason`.
+    """
+    log = open_inspect_log(path, resolve_attachments="core")
+    if not log.samples:
+        raise QuadragError(f"{path} holds no samples (its status is {log.status}); expected a log of a whole run")
+    for sample in log.samples:
+        place = _read_logged(f"{path}: sample {sample.id}", {**sample.metadata, "id": str(sample.id)})
+        # The output of a sample that failed may be that of a call before.
+        text, reasoning, state = _FAILED if sample.error else inspect_answer(sample.output)
+        stop = sample.output.stop_reason if sample.output.choices else None
+        said = {"answer": text, "reasoning": reasoning, "state": state}
+        yield {**place, "sample": sample.epoch - 1, **said, "finish_reason": "length" if stop == _CUT else stop}
+
+
+def open_inspect_log(path: Path, **how: Any) -> Any:
+    try:
+        from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
+    except ImportError:
+        raise QuadragError(f"{path} is a log of Inspect, which is needed to read it; {tell_extra('harness')}") from None
+    try:
+        return read_eval_log(str(path), **how)
+    except Exception as error:
+        raise QuadragError(f"cannot read {path} ({one_line(error, 200)}); expected a log of Inspect") from None
+
+
+def inspect_answer(output: Any) -> ReadAnswer:
+    """Read an output of Inspect's models; one without choices is a failed call, or one that was never made."""
+    if output.error or not output.choices:
+        return _FAILED
+    content = getattr(getattr(output.choices[0], "message", None), "content", None)
+    parts = content if isinstance(content, list) else []
+    thoughts = "\n".join(part.reasoning for part in parts if part.type == "reasoning")
+    return read_answer(output.completion, thoughts, finish_reason="length" if output.stop_reason == _CUT else None)
+
+
+def _read_logged(where: str, said: Mapping[str, Any]) -> dict[str, str]:
+    if not all(isinstance(said.get(name), str) for name in _PLACE):
+        raise QuadragError(f"{where} is of no quadrag task; `quadrag harness` has those")
+    return {name: said[name] for name in ("benchmark", *_PLACE, "conditions", "query") if name in said}

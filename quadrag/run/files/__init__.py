@@ -1,1 +1,0 @@
-"""Files of answers that others made, a user or a harness: how they are read, and scored as a run."""
