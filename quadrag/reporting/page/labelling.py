@@ -75,15 +75,15 @@ class Labelling:
     def take(self, body: bytes) -> str:
         sent = parse_json(body, "the choice")
         sent = sent if isinstance(sent, dict) else {}
-        name, choice, texts = str(sent.get("item")), str(sent.get("choice")), sent.get("texts") or {}
-        are_texts = isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())
+        name, choice, texts = sent.get("item"), sent.get("choice"), sent.get("texts") or {}
+        are_texts = isinstance(texts, dict) and all(isinstance(text, str) for text in (name, choice, *texts.values()))
         if not are_texts or choice not in self.choices:
             expected = f"one of {', '.join(self.choices)}, and a text for each corrected field"
             raise QuadragError(f"this is no choice: {choice!r:.40}; expected {expected}")
         with self.lock:
             if name not in self.read():
                 raise QuadragError(f"no item {name!r:.40}; the items were made anew, start the page again")
-            return self.save(name, choice, texts)
+            return self.save(str(name), str(choice), texts)
 
 
 def _name_field(key: str, item: Shown, words: Mapping[str, str]) -> str:
