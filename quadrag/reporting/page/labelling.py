@@ -75,8 +75,8 @@ class Labelling:
     def take(self, body: bytes) -> str:
         sent = parse_json(body, "the choice")
         sent = sent if isinstance(sent, dict) else {}
-        name, choice, texts = str(sent.get("item")), str(sent.get("choice")), sent.get("texts") or {}
-        are_texts = isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())
+        name, choice, texts = sent.get("item"), sent.get("choice"), sent.get("texts") or {}
+        are_texts = isinstance(texts, dict) and all(isinstance(text, str) for text in (name, choice, *texts.values()))
         if not are_texts or choice not in self.choices:
             expected = f"one of {', '.join(self.choices)}, and a text for each corrected field"
             raise QuadragError(f"this is no choice: {choice!r:.40}; expected {expected}")
