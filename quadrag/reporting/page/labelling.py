@@ -83,7 +83,7 @@ class Labelling:
         with self.lock:
             if name not in self.read():
                 raise QuadragError(f"no item {name!r:.40}; the items were made anew, start the page again")
-            return self.save(name, choice, texts)
+            return self.save(str(name), str(choice), texts)
 
 
 def _name_field(key: str, item: Shown, words: Mapping[str, str]) -> str:
