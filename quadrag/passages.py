@@ -100,8 +100,8 @@ def _gather(passage: Any, depth: int = 2) -> dict[str, Any]:
     """Return the parts of a passage that are known by their names, those of what it holds behind its own."""
     own = read_parts(passage, _PARTS)
     inner: dict[str, Any] = {}
-    for name in _INNER if depth else ():
-        inner |= _gather(own.get(name), depth - 1)
+    for name in (part for part in _INNER if depth and part in own):
+        inner |= _gather(own[name], depth - 1)
     return {**own, **inner, **{name: part for name, part in own.items() if plain(part) is not None}}
 
 

@@ -184,6 +184,7 @@ def serve(respond: Any = None) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # or each reply waits 40 ms
 
         def do_GET(self) -> None:
             self._send({"object": "list", "data": [{"id": name} for name in MODELS]})
@@ -209,6 +210,7 @@ def serve(respond: Any = None) -> Iterator[str]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.socket.listen(128)  # of five that wait, as is usual, the sixth would try again after a second
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1"

@@ -94,6 +94,7 @@ class RagServer:
             server_of = outer
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.socket.listen(128)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()

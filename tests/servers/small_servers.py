@@ -11,6 +11,8 @@ from typing import Any, Self
 class Quiet(BaseHTTPRequestHandler):
     """A handler that does not tell stderr of every request."""
 
+    disable_nagle_algorithm = True  # or each reply waits 40 ms
+
     def log_message(self, *arguments: Any) -> None:
         """Say nothing."""
 
@@ -18,6 +20,7 @@ class Quiet(BaseHTTPRequestHandler):
 @contextmanager
 def serving(server: HTTPServer) -> Iterator[str]:
     with server:
+        server.socket.listen(128)  # of five that wait, as is usual, the sixth would try again after a second
         Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
