@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from chat_server import Rule, asked_of
 
-from quadrag.baselines.crud_rag.construct import DATELINE
 from quadrag.construct.recipe import language_of
 from quadrag.systems.extractive import sentences
 
@@ -52,6 +51,8 @@ class Cloze(NamedTuple):
 
 def clozes(text: str, language: str) -> Iterator[Cloze]:
     """Yield the questions of a text, one a sentence at most, in the order of the text."""
+    from quadrag.baselines.crud_rag.construct import DATELINE
+
     for found_sentence in sentences(text):
         sentence = DATELINE.sub("", found_sentence)
         if not _LEAST <= len(sentence) <= _MOST:

@@ -12,8 +12,6 @@ from quadrag.results.check import settle_scores
 from quadrag.scoring.drive import ScoringInputs, score
 from quadrag.scoring.judging import find_oddities
 
-pytestmark = pytest.mark.plugins
-
 CRAG, TASK = load("crag"), spec_of("crag", "task_1_2")
 
 
