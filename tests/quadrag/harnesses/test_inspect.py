@@ -238,7 +238,7 @@ def test_passages_of_a_run_are_shown_judged_and_ranked_as_in_the_run(inspect, mo
     ("name", "settings", "graders", "error"),
     [
         ("noise_robustness_en", {"noise_ration": 0.4}, "j", "noise_ration"),
-        ("negative_rejection_en", {}, "j,openai-api/local/k", "2 judges"),
+        ("negative_rejection_en", {}, "j,openai-api/local/k", "negative_rejection_en"),
     ],
 )
 def test_a_command_is_refused_before_any_model_is_asked(inspect, name, settings, graders, error):
