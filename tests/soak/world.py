@@ -20,7 +20,7 @@ from warm import LARGE, Run, Warm
 QUADRAG = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
 from quadrag.chat import calls
-from quadrag.judges import ask
+from quadrag.judges import certificate
 from quadrag.construct import construct
 from quadrag.run import run, sweep
 from quadrag.cli import main
