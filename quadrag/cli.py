@@ -109,7 +109,7 @@ def build_parser(typed: str | None = None, names: Sequence[str] = commands.NAMES
             name,
             help=first[0].lower() + first[1:].removesuffix("."),
             description=about,
-            epilog=f"examples:\n{examples}" + "\nquadrag list names them" * ("BENCHMARK" in examples),
+            epilog=examples and f"examples:\n{examples}" + "\nquadrag list names them" * ("BENCHMARK" in examples),
         )
         if typed in (None, name):
             command.add_arguments(subparser)

@@ -122,13 +122,13 @@ def validate(kind: type[_Record], values: Mapping[str, Any], what: str) -> _Reco
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         *above, last = [str(name) for name in fault["loc"] if name not in ("int", "float")] or [""]  # kinds of a number
+        place = ".".join([*(name for name in above if name not in KINDS), last])
         if fault["type"] == "extra_forbidden":
             kinds: list[type[BaseModel]] = [kind, *(Part.__subclasses__() if issubclass(kind, Part) else ())]
             known = dict.fromkeys(name for part in kinds for name in part.model_fields)
             if last in known:
-                raise QuadragError(f"{what} takes no {'.'.join([*above, last])}; leave it out") from None
+                raise QuadragError(f"{what} takes no {place}; leave it out") from None
             raise unknown_name(f"key of {what}", last, known) from None
-        place = ".".join([*(name for name in above if name not in KINDS), last])
         if fault["type"] == "missing":
             raise QuadragError(f"{what} has no {place}; expected it") from None
         reason = fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")

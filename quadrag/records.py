@@ -7,16 +7,18 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from quadrag.errors import QuadragError, clean, not_utf8, parse_json
+from quadrag.errors import QuadragError, Unreadable, clean, not_utf8, parse_json
+from quadrag.printing import remark
 
+_Read = TypeVar("_Read")
 Key = tuple[str, str, str]  # config, split, id: unique within a benchmark
 
 
@@ -120,12 +122,27 @@ def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         lines.write(jsonl_text(rows))
 
 
-def read_whole_rows(path: Path) -> list[dict[str, Any]]:
-    """Return what `append_rows` wrote, and cut the file off behind the last whole row."""
+def read_whole_rows(path: Path, read: Callable[[dict[str, Any]], _Read]) -> list[_Read]:
+    """Return what `read` makes of the rows that `append_rows` wrote; the file is cut off behind the last of them.
+
+    That is before the first that was cut by a kill, or is damaged, or of another form: what follows is made again.
+    """
+    rows: list[_Read] = []
     if not path.is_file():
-        return []
-    os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
-    return [row for _, row in read_jsonl(path)]
+        return rows
+    content, whole = path.read_bytes(), 0
+    for line in content.splitlines(keepends=True):
+        try:
+            row = read(parse_json(line, path)) if line.endswith(b"\n") else None
+        except (KeyError, TypeError, ValueError, QuadragError, Unreadable):
+            remark(f"{path} is damaged behind line {len(rows)}; what stood there is made again")
+            row = None
+        if row is None:
+            os.truncate(path, whole)
+            break
+        rows.append(row)
+        whole += len(line)
+    return rows
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

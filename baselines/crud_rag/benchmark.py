@@ -74,7 +74,7 @@ def metrics(spec: RunSpec) -> list[MetricUse]:
 
 
 def keywords(metric: MetricUse, questions: Sequence[Question], spec: RunSpec) -> dict[str, Any]:
-    if metric is _QUESTIONS:
+    if metric.module == _QUESTIONS.module:
         shipped = _shipped(questions[0].config, spec.data_dir)
         return {"ids": [question.id for question in questions], "question_cache": shipped}
     return {"k": _cuts(spec.top_k)} if metric.ranks else {}

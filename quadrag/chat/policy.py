@@ -137,6 +137,8 @@ class CallPolicy:
         for name, least in (("concurrency", 1), ("retries", 0), ("timeout", 1e-9), ("max_reply_bytes", 1)):
             if (number := getattr(self, name)) is not None and not number >= least:
                 raise QuadragError(f"{name} is {number}; expected {least} or more")
+        if self.budget is not None and not isinstance(self.budget, Budget):
+            raise QuadragError(f"budget is {self.budget!r}; expected a quadrag.chat.policy.Budget")
         if not 0 <= self.max_failed <= 1:
             raise QuadragError(f"max_failed is {self.max_failed}; expected a share from 0 to 1")
         for kind in self.retry:

@@ -172,6 +172,9 @@ def lock_folder(out: Path) -> Iterator[None]:
     """Keep two runs out of one folder, which is made; the lock lies in it, and goes with the process that holds it."""
     from filelock import FileLock, Timeout
 
+    for part in (out, *out.parents):
+        if part.exists() and not part.is_dir():
+            raise QuadragError(f"{part} is a file; expected a folder for the run, name another with --out")
     if out.exists() and not (out / NAME).exists() and not is_empty(out):
         raise QuadragError(f"{out} is not empty and holds no run.json; name another folder with --out")
     out.mkdir(parents=True, exist_ok=True)

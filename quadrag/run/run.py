@@ -262,7 +262,7 @@ def _find(loaded: Loaded, models: Models, partial: Path) -> dict[Key, tuple[Pass
     They are written to `partial` one by one, so that a run that was cut short goes on from there.
     """
     assert loaded.finder is not None
-    llm, passages = models.entity_llm or models.system.completer, dict(map(read_passages_row, read_whole_rows(partial)))
+    llm, passages = models.entity_llm or models.system.completer, dict(read_whole_rows(partial, read_passages_row))
     with Progress("searching", len(loaded.questions)) as progress:
         for question, found in loaded.finder.find(loaded.questions, llm, loaded.prompts, frozenset(passages)):
             passages[question.key] = found

@@ -188,7 +188,8 @@ def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str,
         return {}
     if shape == "json":
         return {"response_format": {"type": "json_object"}}
-    spec = RunSpec(benchmark=benchmark.name, config=benchmark.configs[0])
+    retriever, retrieval = benchmark.default_retriever, benchmark.retrieval
+    spec = RunSpec(benchmark=benchmark.name, config=benchmark.configs[0], retriever=retriever, retrieval=retrieval)
     judged = [use for use in benchmark.metrics(spec) if use.judged]
     using = [use for use in judged if metric_record(use.module).verdict_schema]
     if not using:

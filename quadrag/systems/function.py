@@ -78,12 +78,12 @@ class Function(System):
         self, work: Assignment, questions: Questions, passages: Passages, on_progress: OnProgress = None
     ) -> Generated:
         """Answer as `System.answer`; what the function raises is a failure, unless nothing but failures come of it."""
-        rows = [] if self._kept_in is None else read_whole_rows(self._kept_in)
-        replies: dict[Any, Outcome] = {tuple(row["key"]): read_row(row["reply"]) for row in rows}
+        kept = [] if self._kept_in is None else read_whole_rows(self._kept_in, _read_kept)
+        replies: dict[Any, Outcome] = dict(kept)
         asked = [question for question in questions if question.key not in replies]
         self.spent["calls"] += len(asked)
         self.spent["cached"] += len(questions) - len(asked)
-        self.spent["oldest"] = min((row["reply"]["created"] for row in rows), default=None)
+        self.spent["oldest"] = min((reply.created for _, reply in kept), default=None)
         failures: list[Failure] = []
 
         def keep(batch: Batch, results: Results) -> None:
@@ -136,6 +136,10 @@ class Function(System):
                 "question; earlier answers are kept; correct the function and run again"
             )
         return [_read(row, seconds) for row in rows]
+
+
+def _read_kept(row: Mapping[str, Any]) -> tuple[Any, Reply]:
+    return tuple(row["key"]), read_row(row["reply"])
 
 
 def _read(result: Any, seconds: float) -> Outcome:

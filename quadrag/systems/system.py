@@ -113,7 +113,9 @@ def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Outcome]) ->
     for (question, sample), reply in zip(jobs, replies, strict=True):
         place = "/".join((*question.key, str(sample)))
         if isinstance(reply, Reply):
-            parts: tuple[Any, ...] = (reply.text, reply.reasoning, "ok", reply.finish_reason, reply.usage)
+            # Once more, since a reply from the ledger was read by what was known then, of keys too.
+            read = read_answer(reply.text, reply.reasoning, finish_reason=reply.finish_reason)
+            parts: tuple[Any, ...] = (*read, reply.finish_reason, reply.usage)
             generated.latency[place] = round(reply.latency, 6)
         else:
             parts = (None, None, reply.reason)
