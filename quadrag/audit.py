@@ -94,7 +94,11 @@ class Audited:
 
 
 def audit(benchmark: str, config: str | None = None, data_dir: str | None = None) -> tuple[list[Finding], list[str]]:
-    """Return the findings; and a line for each config that was read, and for what is not there."""
+    """Return the findings; and a line for each config that was read, and for what is not there.
+
+    `config`: one that holds questions; None is all of them.
+    `data_dir`: a folder of upstream files, or ``sample``; None is what is prepared.
+    """
     record = load(benchmark)
     known = [name for name in catalogue.configs(record.name) if not record.corpus or name in record.configs]
     if config is not None and config not in known:

@@ -265,6 +265,7 @@ class Benchmark:
 
     @property
     def configs(self) -> list[str]:
+        """The configs that hold questions."""
         return list(dict.fromkeys([*(config for config, _ in self.paper_runs(False)), *self.parts]))
 
     def find_default_context(self, config: str) -> str | None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quadrag import __version__, catalogue, parallel
 from quadrag.benchmark import OptionSpec
@@ -26,6 +26,9 @@ from quadrag.retrieval.chunk import head
 from quadrag.spec import RunSpec
 
 from .entities import messages, read
+
+if TYPE_CHECKING:
+    from .kg.graph import Graph
 
 _ENTITY_TOKENS = 512  # a reply that lists entities has at most
 TOKEN = 4  # characters that stand for a token of English
@@ -69,7 +72,7 @@ class ContextBuilder:
     def _identify_pages(self) -> str:
         return fingerprint(_open(self._task, self._task.split))[:16]
 
-    def _open_graph(self) -> Any:
+    def _open_graph(self) -> "Graph":
         from .kg.graph import Graph
 
         path = self._options["kg"]

@@ -103,8 +103,10 @@ def read(reply: str) -> Entities | None:
     try:
         mended = json_repair.loads(_APOSTROPHE.sub("\ue000", reply[:_MENDED]))
         objects = [fields for value in (mended if isinstance(mended, list) else [mended]) for fields in _fields(value)]
+        if not objects:
+            return None
         texts = {name: list(_texts(value)) for name, value in objects[-1].items()}
-    except (ValueError, RecursionError, IndexError):  # IndexError: no object of ours
+    except (ValueError, RecursionError):
         return None
     domain = next(iter(texts.get("domain", ())), "").lower()
     domain = _DOMAIN_ALIASES.get(domain, domain)

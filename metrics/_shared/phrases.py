@@ -194,6 +194,7 @@ class JudgedScorer(LanguageScorer):
         self.keys = [key for key in self.KEYS if self.judges or not key.endswith("_judged")]
 
     def ask(self, item: Item, profile: str) -> Generator[list[Request], list[Any], float | str]:
+        """Ask the judge about an item that has an answer; return the verdict, or the reason why there is none."""
         if item["prediction"] is None:
             return str(item["state"])
         shown = {"question": item["question"], "answer": item["prediction"]}

@@ -91,6 +91,10 @@ def is_list(value: Any) -> bool:
 
 
 def string(value: Any, name: str, null: bool = False) -> Any:
+    """Return a text as UTF-8 can hold it (an API's JSON may carry half a surrogate pair); else ValueError.
+
+    With `null` what stands for nothing (None, NaN, pandas' NA) is None.
+    """
     if null and (value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"):
         return None
     if not isinstance(value, str):
@@ -209,6 +213,10 @@ class Scorer:
         }
 
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
+        """Return the items of n predictions and references as `columns` reads them, and of the other columns.
+
+        Those are `states` and what `COLUMNS` names, each with n entries or None; ValueError where one does not fit.
+        """
         if self.judges and "questions" in self.COLUMNS and columns.get("questions") is None:
             raise ValueError(
                 "questions is None, and the judge is to see them; pass questions=[...], one per prediction"
@@ -282,6 +290,7 @@ class Scorer:
         return "|".join([self.NAME, *(f"{key}:{value}" for key, value in fields.items())])
 
     def summarise(self, rows: Sequence[Row], profile: str, models: Sequence[Any] = ()) -> dict[str, Any]:
+        """Return the result of a profile, whose judges have the names `models`: means, counts, rows, signature."""
         per_item = [row[profile] for row in rows]
         means = average(self.keys, per_item, profile, self.WORST)
         return {**means, **count(per_item), "per_item": per_item, "signature": self.sign(profile, models)}

@@ -49,6 +49,7 @@ OWN_READERS = {"official": official_either, "corrected": VerdictReader("score", 
 
 
 def read_ratings(ratings: Any, name: str, n: int) -> list[str]:
+    """Return n ratings, "unrated" for None; ValueError where one is unknown."""
     read = [None if text is None else text.strip().lower() for text in strings(ratings, name, n, null=True)]
     for i, rating in enumerate(read):
         if rating is not None and rating not in _RATINGS:

@@ -112,7 +112,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPolicy:
-    """How models are called and what is kept: nothing of it decides what a run measures."""
+    """How models are called and what is kept: nothing of it decides what a run measures.
+
+    A `timeout` of None is that of the interface: 120 seconds for chat completions, 300 for a RAG service.
+    """
 
     # where replies are kept, open or by its file; when None the user's own, and of a client by itself none.
     ledger: Ledger | str | Path | None = None

@@ -61,6 +61,12 @@ def fuse(rankings: Sequence[Sequence[tuple[int, float]]], k: int) -> Hits:
 
 
 class Reranker(Model):
+    """A cross-encoder, which reads query and passage together; loaded when the first pair comes.
+
+    Its scores are the logits, not their sigmoid, which in float32 makes all good passages equal. A pair longer than the
+    model takes is cut off by its tokenizer.
+    """
+
     kind = "reranker"
     loader = "CrossEncoder"
     presets = {"bge-rank": Preset("BAAI/bge-reranker-base")}  # noqa: RUF012
@@ -96,7 +102,10 @@ class Reranker(Model):
 
 
 class HybridRerank(Hybrid):
-    """The union of BM25's passages and those of vectors, scored again by a cross-encoder."""
+    """The union of BM25's ranking and that of vectors, each cut at top_k, scored again by a cross-encoder.
+
+    Source: CRUD-RAG, whose authors have it so.
+    """
 
     def __init__(self, settings: Retrieval) -> None:
         super().__init__(settings)

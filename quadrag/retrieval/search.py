@@ -107,6 +107,7 @@ class Search:
         self.found = indexes.found
 
     def find(self, queries: Sequence[str]) -> list[list[Passage]]:
+        """Return the passages of each query, best first, at most `top_k`; none where nothing fits."""
         rankings = self._rank(queries, self._top_k)
         return [[self.passages[row]._replace(score=round(score, 6)) for row, score in hits] for hits in rankings]
 

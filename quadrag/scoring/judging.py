@@ -93,14 +93,14 @@ def _probe(inputs: ScoringInputs, answers: Sequence[Answer]) -> tuple[str, str] 
     answered = [answer for answer in answers if answer.answer is not None][:_AMONG]
     for place, model in enumerate(inputs.models if len(answered) > FIRST else ()):
         for metric in inputs.list_judged(place)[:1]:
-            rows, replies = _ask_first(inputs, metric, answered, place, FIRST)
+            rows, replies = _ask_alone(inputs, metric, answered, place, FIRST)
             reasons = {row["reasons"].get(key) for row in rows if not row.get("ruled") for key in metric.judged}
             if len(replies) == FIRST and "unparsable" in reasons <= {"unparsable", _NOT_ASKED.reason}:
                 return str(model), one_line(next(reply for reply in replies if isinstance(reply, str)), _SHOWN)
     return None
 
 
-def _ask_first(
+def _ask_alone(
     inputs: ScoringInputs, metric: MetricUse, answers: Sequence[Answer], judge: int, most: int = sys.maxsize
 ) -> tuple[Rows, list[Any]]:
     """Ask the judge at a place alone for its verdicts on answers by one metric, by `corrected`.
@@ -139,7 +139,7 @@ def find_oddities(inputs: ScoringInputs, answers: Sequence[Answer], items: Rows)
         for metric in inputs.list_judged(place):
             names = {f"{metric.module}.{key}": key for key in metric.judged}
             if metric.panel and len(inputs.judges) > 1:
-                rows, _ = _ask_first(inputs, metric, answers, place)
+                rows, _ = _ask_alone(inputs, metric, answers, place)
                 verdicts.append({name: [_read(row, name, key) for row in rows] for name, key in names.items()})
             else:
                 verdicts.append({name: read_verdicts(items, name) for name in names})

@@ -29,17 +29,29 @@ _PARTS = (*_ANSWERS, *PLACES, *REASONINGS)
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestion:
-    """A question as a system is handed it, without its accepted answers."""
+    """A question as a system is handed it, without its accepted answers.
 
-    id: str  # unique within its config and split
-    query: str  # its text
-    history: tuple[tuple[str, str | None], ...]  # the turns before it, each a question and its answer
-    passages: tuple[Passage, ...]  # those that the benchmark brings; empty where the system is to search
+    Attributes:
+        id: unique within its config and split.
+        query: its text.
+        history: the turns before it, each a question and its answer; empty outside conversations.
+        passages: those that the benchmark brings; empty where the system is to search.
+        benchmark: the benchmark's name.
+        config: its config.
+        split: its split.
+        language: ``en`` or ``zh``.
+        query_time: when it was asked, where the benchmark has that.
+    """
+
+    id: str
+    query: str
+    history: tuple[tuple[str, str | None], ...]
+    passages: tuple[Passage, ...]
     benchmark: str
     config: str
     split: str
-    language: str  # ``en`` or ``zh``
-    query_time: str | None = None  # when it was asked, where the benchmark has that
+    language: str
+    query_time: str | None = None
 
 
 def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ()) -> OpenQuestion:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from quadrag.errors import QuadragError
 from quadrag.records import digest
 
@@ -70,8 +72,11 @@ def _nominees(category: str) -> OfQuery:
 class Graph:
     """A built graph, opened for reading: ``Graph("kg.sqlite").open_get_entity("Florida")``; for several threads.
 
+    A look-up returns None where what it is asked for is unknown; a search returns at most ten, best first.
+
     Raises:
-        QuadragError: the file is absent or no graph; or, by a function, it was built without what that needs.
+        QuadragError: the file is absent or no graph; or, by a function, it was built without what that needs, or
+            `movie_get_year_info` is asked for an unknown year.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -333,6 +338,13 @@ class Graph:
         rows = self.rows(table, f"* FROM {{}} WHERE {condition} ORDER BY rowid", *values)
         games = _table(columns, [str(number) for number in range(len(rows))], rows)
         return games and {column: _as_read(cells) for column, cells in games.items()}
+
+
+# What `help(Graph)` tells of the functions: their own words, else those of the table.
+for _route, _entry in yaml.safe_load(Path(__file__).with_name("functions.yaml").read_text(encoding="utf-8")).items():
+    _name = _route.strip("/").replace("/", "_")
+    _function = vars(Graph)[_name]
+    _function.__name__, _function.__doc__ = _name, _function.__doc__ or _entry["description"]
 
 
 def _table(columns: list[str], labels: list[str], rows: Iterable[Iterable[Any]]) -> Table | None:

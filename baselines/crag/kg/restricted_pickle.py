@@ -96,6 +96,12 @@ class StandIn(metaclass=Global):
         self.state = state
 
 
+def _list(items: Any = ()) -> list[Any]:
+    if type(items) not in (list, tuple):
+        raise Refused(f"the pickle fills a container from a {type(items).__name__}; expected a list")
+    return list(items)
+
+
 def _encode(text: Any, encoding: Any) -> bytes:
     if encoding not in ("latin1", "latin-1"):  # any other codec would be looked up, and imported
         raise Refused(f"the pickle encodes by {one_line(encoding, 100)}; latin1 alone is admitted")
@@ -103,7 +109,7 @@ def _encode(text: Any, encoding: Any) -> bytes:
 
 
 _CONTAINERS: dict[str, Any] = {
-    **dict.fromkeys(("set", "list"), list),
+    **dict.fromkeys(("set", "list"), _list),
     **dict.fromkeys(("dict", "OrderedDict"), dict),
     "defaultdict": lambda factory=None: {},  # its factory is of no use to what is only read
     "encode": _encode,
