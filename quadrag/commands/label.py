@@ -99,4 +99,4 @@ def _offer_sheet(
     if arguments.page:
         serve(arguments, label_sheet(sheet, graded, arguments.labels), str(sheet))
     else:
-        write(f"Fill in the column label: {graded.spelled}.")
+        write(f"Fill in the column label: {graded.spelled}; then give --people {sheet} in place of --out.")

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
         write(f"{benchmark}: configs and splits (more: quadrag list {benchmark})")
         for name, config in catalogue.configs(benchmark).items():
             write(_hang(name, ", ".join(config.splits)))
-    write("", "\n  ".join(wrap("metrics: " + ", ".join(catalogue.metrics()), _WIDTH)))
+    write("", "\n  ".join(wrap("metrics: " + ", ".join(catalogue.metrics()), _WIDTH - 2)))
     if known := recipes():
         write("\n  ".join(["recipes:", *known]))
     if presets := judge_presets():

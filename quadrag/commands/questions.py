@@ -40,6 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"{arguments.out} is there already, and may hold answers; name another file")
     else:
         write_jsonl(Path(arguments.out), rows)
+        write(arguments.out)
 
 
 def _make_row(question: Any) -> dict[str, Any]:

@@ -26,16 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.reporting import comparison, tables
     from quadrag.reporting.page.page import write_page
-    from quadrag.run.folder import SCORES, read_runs
+    from quadrag.run.folder import read_runs
 
     alone = len(arguments.runs) == 1
     page = Path(arguments.runs[0], "report.html") if alone else Path("compare.html")
     comparison.refuse_same(arguments.runs)
     runs = read_runs(arguments.runs)
-    folders = [result.folder for _, parts in runs for result in parts if result.folder]
-    scored = max((folder / SCORES).stat().st_mtime for folder in folders)
     # Else the run itself wrote it, maybe with data that are gone.
-    if not alone or arguments.labels != LANGUAGES[0] or not page.exists() or page.stat().st_mtime < scored:
+    if not alone or arguments.labels != LANGUAGES[0] or not page.exists():
         write_page(page, runs, tables.tabulate(runs, labels=arguments.labels, page=True), arguments.labels)
     write(page)
     if not arguments.no_browser:

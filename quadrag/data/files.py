@@ -63,7 +63,7 @@ def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:
     """
     for file in files:
         if file.sha256 is None and file.blob is None:
-            raise ValueError(f"{file.name} has neither a sha256 nor a git blob id")
+            raise QuadragError(f"{file.name} has neither a sha256 nor a git blob id")
         target = folder / file.name
         if target.is_file() and fault(target, file) is None:
             continue

@@ -123,7 +123,10 @@ def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, langu
 
 
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> dict[str, str]:
-    lines = list_lines(read_sheet(path, "id", "label"), items)
+    sheet = read_sheet(path, "id", "label")
+    if "probability" in sheet.columns:
+        raise QuadragError(f"{path} was drawn by strata, which are not read any more; draw a new sheet")
+    lines = list_lines(sheet, items)
     grades = {name: read_grade(line, "label", graded) for name, line in lines.items() if line.row["label"].strip()}
     if not grades:
         raise QuadragError(f"{path} holds no label; expected {graded.spelled} in the column label")

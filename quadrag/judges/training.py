@@ -155,6 +155,7 @@ def train(
             learning_rate=settings.rate,
             lr_scheduler_type="constant",
             weight_decay=0.01,
+            max_grad_norm=0,  # no clipping
             seed=settings.seed,
             eval_strategy=each_pass,
             save_strategy=each_pass,

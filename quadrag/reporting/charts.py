@@ -49,11 +49,12 @@ def draw_table(table: Table) -> list[tuple[str, str]]:
 
 
 def _points(table: Table) -> Iterator[Panel]:
-    for column, head in enumerate(_split_heads(table)):
+    for column, (group, name) in enumerate(_split_heads(table)):
         rows = _select_rows((line, line.cells[column]) for line in table.rows)
         shown = [line for line, cell in rows if cell.figure]
         if len(shown) > 1 and any(line.kind == "ours" for line in shown):
-            yield " ".join(filter(None, head)), partial(draw_rows, rows)
+            named = "\n" in table.columns[column]
+            yield f"{group if named else ''} {name}".strip(), partial(draw_rows, rows)
 
 
 def _curves(table: Table) -> Iterator[Panel]:
@@ -114,9 +115,9 @@ def _split_heads(table: Table) -> Iterator[tuple[str, str]]:
     """Yield of each column its group, which the head of the first one alone may name, and its own name."""
     group = ""
     for head in table.columns:
-        above, line_end, name = head.replace("-\n", "").replace("_\n", "_").rpartition("\n")
+        above, _, name = head.replace("-\n", "").replace("_\n", "_").rpartition("\n")
         group = above or group
-        yield group if line_end else "", name
+        yield group, name
 
 
 def _common_unit(figures: Iterable[Figure]) -> str:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from quadrag.benchmark import Stratum
-from quadrag.errors import parse_json
+from quadrag.errors import QuadragError, parse_json
 from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_key
 from quadrag.records import Key
 from quadrag.stats import Interval
@@ -232,4 +232,7 @@ def own_profile(results: Iterable[Run]) -> str | None:
 def read_scores(folder: Path, run: RunRecord) -> list[Score]:
     """Read a run's ``scores.json``, without what follows from the run and its items; raises as `check_stage` does."""
     check_stage(folder, run, SCORES)
-    return [Score.from_row(row) for row in parse_json((folder / SCORES).read_bytes(), folder / SCORES)]
+    try:
+        return [Score.from_row(row) for row in parse_json((folder / SCORES).read_bytes(), folder / SCORES)]
+    except (KeyError, TypeError, ValueError):
+        raise QuadragError(f"{folder / SCORES} is of another form; make the run again, or score its answers") from None

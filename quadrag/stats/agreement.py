@@ -99,7 +99,10 @@ class Estimate(NamedTuple):
 
 
 def ppi_mean(labels: Sequence[float], verdicts: Sequence[float], others: Sequence[float]) -> Estimate:
-    """Estimate a mean from labels of n > 0 items, the verdicts of the same, and those of others."""
+    """Estimate a mean from labels of n > 0 items, the verdicts of the same, and those of others.
+
+    Prediction-powered inference with its tuning constant (PPI++: Angelopoulos, Duchi & Zrnic 2023, arXiv:2311.01453).
+    """
     mine, theirs, rest = (np.asarray(column, dtype=np.float64) for column in (labels, verdicts, others))
     used = _best_tuning(mine, theirs, rest)
     surplus = mine - used * theirs

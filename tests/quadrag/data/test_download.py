@@ -71,7 +71,7 @@ def test_git_and_sha256_agree_with_their_own_tools(tmp_path):
 
 
 def test_nothing_counts_unverified(tmp_path, upstream):
-    with pytest.raises(ValueError, match="file"):
+    with pytest.raises(QuadragError, match="file"):
         fetch([RemoteFile("file", f"{upstream.url}/right", len(CONTENT))], tmp_path)
     assert not list(tmp_path.iterdir())
 

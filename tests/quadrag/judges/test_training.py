@@ -61,7 +61,7 @@ def test_a_trained_judge_gives_verdicts_where_it_gave_none(tmp_path, capsys):
     model = make_chat_model(tmp_path / "model", positions=4096)
     labels = write_labels(tmp_path / "labels.csv", 40)
     line = ["construct", "judge", str(labels), "--model", str(model), "--out", str(tmp_path / "judge")]
-    line += ["--ledger", str(tmp_path / "ledger.sqlite"), "--rate", "0.01", "--passes", "12", "--rank", "16"]
+    line += ["--ledger", str(tmp_path / "ledger.sqlite"), "--rate", "0.01", "--passes", "30", "--rank", "16"]
     assert cli.main(line) == 0
     printed = capsys.readouterr().out
     certificate = json.loads((tmp_path / "judge/certificate.json").read_text())

@@ -1,6 +1,5 @@
 """`quadrag view` opens the page of finished runs."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -25,10 +24,9 @@ def test_the_page_of_a_finished_run_is_opened_as_it_is(cli, opened):
     assert (shown.code, shown.out) == (0, "r/report.html\n")
     assert opened == [Path("r/report.html").resolve().as_uri()]
     assert Path("r/report.html").read_text(encoding="utf-8") == "as it was"
-    for spoil in (lambda: os.utime("r/report.html", (0, 0)), lambda: Path("r/report.html").unlink()):
-        spoil()
-        assert cli("view", "r", "--no-browser").code == 0 and len(opened) == 1
-        assert 'id="index"' in Path("r/report.html").read_text(encoding="utf-8")
+    Path("r/report.html").unlink()
+    assert cli("view", "r", "--no-browser").code == 0 and len(opened) == 1
+    assert 'id="index"' in Path("r/report.html").read_text(encoding="utf-8")
 
 
 def test_several_runs_are_opened_beside_each_other(cli, opened):
