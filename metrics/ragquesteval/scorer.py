@@ -119,6 +119,13 @@ def read_cache(source: Any) -> tuple[dict[str, Entry], str]:
     return entries, hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+def _lacks(item: Item, profile: str) -> str | None:
+    if not (item["reference"] or "").strip():
+        return NOT_APPLICABLE
+    empty = profile == "official" and not item["prediction"]
+    return item["state"] or ("empty" if empty else None)
+
+
 class _Unscored(Exception):
     """An item has no value; the exception's text is the reason."""
 
@@ -157,10 +164,8 @@ class Ragquesteval(Scorer):
         """Ask for what is not known, and note it in `asked`; each round is one of the judge's calls."""
         read_questions, read_answers = READERS[profile]
         prediction, reference = item["prediction"], item["reference"] or ""
-        if not reference.strip():
-            raise _Unscored(NOT_APPLICABLE)
-        if item["state"] or (profile == "official" and not prediction):
-            raise _Unscored(item["state"] or "empty")
+        if why := _lacks(item, profile):
+            raise _Unscored(why)
         questions, expected = self._known(item, profile)
         if questions is None:
             messages = ask_user(fill(self.words["questions"], {"text": reference}))

@@ -295,8 +295,12 @@ def _find_faults(template: Template, kinds: Mapping[str, Kind]) -> Iterator[str]
     if {*_SLOT.findall(template.ask)} != slots:
         wanted = " and ".join(f"{{{slot}}}" for slot in sorted(slots))
         yield f"ask is {template.ask!r}; expected a question with {wanted} and no other slot"
-    for place, column in enumerate(template.path, 1):
+    yield from _find_path_faults(template.path, own, kinds)
+
+
+def _find_path_faults(path: Sequence[str], own: Mapping[str, Column], kinds: Mapping[str, Kind]) -> Iterator[str]:
+    for place, column in enumerate(path, 1):
         links = own[column].link if column in own and own[column].type == "text" else None
-        if column not in own or (links is None and place < len(template.path)):
+        if column not in own or (links is None and place < len(path)):
             yield f"path: {column!r}; expected columns that link kinds, and the last one's: of {', '.join(own)}"
         own = kinds[links].all_columns if links else own
