@@ -35,7 +35,7 @@ ROOMS = {
         "tests/quadrag/api tests/quadrag/stats tests/quadrag/results tests/quadrag/reporting",
         "compared",
     ),
-    "judges": ("quadrag/judges/*.py", "tests/quadrag/judges", ""),
+    "judges": ("quadrag/judges/*.py", "tests/quadrag/judges tests/baselines/crag", ""),
     "construct": ("quadrag/construct/*.py", "tests/quadrag/construct tests/baselines/construct", "constructed"),
     "retrieval": ("quadrag/retrieval/**/*.py", "tests/quadrag/retrieval", "retrieval"),
     "data": ("quadrag/data/*.py datasets_scripts/*/*.py", "tests/quadrag/data tests/datasets_scripts", "exported"),
@@ -105,8 +105,12 @@ def run(changes: list[dict[str, Any]], tests: str, subjects: str) -> Iterator[di
     """Run the tests of a room against each change, in a copy of the checkout; first without any."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
-        left_out = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "runs", "site")
-        shutil.copytree(ROOT, tree, symlinks=True, ignore=left_out)
+        tree.mkdir()
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        files = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+        for file in files.strip("\0").split("\0"):
+            (tree / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / file, tree / file, follow_symlinks=False)
         said, usual = ask(tree, tests, subjects, "", 3600)
         if said != "survived":
             raise SystemExit(f"the tests {tests} fail without a change")
