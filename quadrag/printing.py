@@ -8,11 +8,12 @@ import os
 import re
 import sys
 import time
+from datetime import timedelta
 from typing import IO, Any
 
 from quadrag.errors import clean, one_line
 
-_LOG_EVERY = 10.0  # seconds
+_LOG_EVERY, _LOG_SHARE = 10.0, 0.1  # seconds, and the share of the time so far, between two lines of a log
 GLANCE = 160  # characters of a long text that a person is shown first
 _ALIKE = str.maketrans("─–−×…", "---x.")  # where an encoding lacks signs, lines stay lines, and ranges ranges
 _WIDE = "\u2e80-\uffef"  # Chinese and its marks: two columns wide, with no blanks to break at
@@ -62,12 +63,16 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 class Progress:
-    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`."""
+    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`.
+
+    The time left is reckoned from the steps after the first update: what that finds done, as kept replies, took none.
+    """
 
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total = label, total
         self._bar: Any = None
-        self._next = time.monotonic() + _LOG_EVERY
+        self._first, self._done, self._began = 0, -1, time.monotonic()
+        self._next = self._began + _LOG_EVERY
 
     def __enter__(self) -> Progress:
         notebook = type(sys.stderr).__module__.startswith("ipykernel")
@@ -75,17 +80,28 @@ class Progress:
             from tqdm import tqdm
 
             wait = 2 if notebook else 0  # seconds: what a notebook was sent once stays in its file
-            self._bar = tqdm(total=self._total, desc=self._label, leave=False, dynamic_ncols=True, delay=wait)
+            shown: dict[str, Any] = {"desc": self._label, "leave": False, "dynamic_ncols": True, "delay": wait}
+            self._bar = tqdm(total=self._total, miniters=0, smoothing=0, **shown)
         return self
 
     def update(self, done: int, total: int | None = None) -> None:
+        """Take note of what is done; where that is no more than before, it is shown that time passes."""
         total = total or self._total
+        done, now = min(done, total), time.monotonic()
+        if done < self._done or self._done < 0:  # the first steps, or those of a judge's next round
+            self._first, self._began = done, now
+            if self._bar is not None:
+                self._bar.n = self._bar.last_print_n = self._bar.initial = done
+                self._bar.start_t = time.time()
+        self._done = done
         if self._bar is not None:
             self._bar.total = total
-            self._bar.update(min(done, total) - self._bar.n)
-        elif time.monotonic() >= self._next:
-            remark(f"{self._label}: {min(done, total)} of {total}")
-            self._next = time.monotonic() + _LOG_EVERY
+            self._bar.update(done - self._bar.n)
+        elif now >= self._next:
+            seconds, steps = now - self._began, done - self._first
+            left = f", {timedelta(seconds=round(seconds * (total - done) / steps))} left" if steps else ""
+            remark(f"{self._label}: {done} of {total}{left or f' after {timedelta(seconds=round(seconds))}'}")
+            self._next = now + max(_LOG_EVERY, _LOG_SHARE * seconds)
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:

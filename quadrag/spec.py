@@ -155,6 +155,9 @@ class RunSpec(Part):
     samples: Count = 1  # answers a question
     options: dict[str, Any] = Field(default={})  # of the benchmark and of its dataset script, by name
     prompts: Text | None = None  # a file of the user's own
+    # tokens that a chat model's prompt and longest reply may have together, as they are reckoned: of a longer prompt
+    # the last passages are left out.
+    context: Count | None = None
     retriever: str = ""  # what finds passages; the benchmark's first when empty
     retrieval: Retrieval = Retrieval()  # how
     system: System = Chat()  # what answers

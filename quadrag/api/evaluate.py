@@ -142,7 +142,7 @@ def evaluate(
             judge for verdicts that are ``unreadable``, ``cut`` or ``empty``.
         certificate: files of `quadrag certify-judge`, which say how far a judge agrees with people.
         more: ``concurrency`` (calls in flight, of a coroutine function and of the judge; 16), ``timeout`` (seconds that
-            a judge's reply may take; 120), ``max_reply_bytes`` (of a reply that is read), ``max_failed`` (the share of
+            a judge's reply may take; 900), ``max_reply_bytes`` (of a reply that is read), ``max_failed`` (the share of
             a metric's items above which failures make it invalid; 0.2), ``ledger`` (the file of the judge's kept
             replies; the user's own); ``judge_format`` (hold the judge to ``json``, or to the ``schema`` of its
             verdicts), ``judge_max_tokens`` (of a verdict; 1024), ``judge_name`` (what the judge is called wherever it

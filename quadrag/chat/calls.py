@@ -27,7 +27,7 @@ _LONGEST_WAIT = 600.0  # seconds; a server that asks for longer is as good as re
 # mid-run costs every call left its whole backoff.
 _GONE_AFTER = 30.0
 _FIRST_TRIES = 2  # of a call without a connection, before it counts as lost where nothing was answered yet
-_IN_TIME = 0.75  # of the time limit
+_IN_TIME = 0.5  # of the time limit: calls that take longer than those before are not lost
 _LOOK = 0.02  # seconds between two looks at a budget, which other clients may share
 _PROGRESS_EVERY = 0.1  # seconds
 
@@ -35,8 +35,8 @@ _PROGRESS_EVERY = 0.1  # seconds
 class Pace:
     """How many calls are in flight: one until something is heard, then as many as the server bears, `most` at most.
 
-    A reply says how many that is: as many as come within the time limit, by how many came while it was waited for. One
-    more is tried, until a call is lost to time: that halves their number. A reply doubles it at most.
+    A reply says how many that is: as many as come within a part of the time limit, by how many came while it was waited
+    for. One more is tried, until a call is lost to time: that halves their number. A reply doubles it at most.
     """
 
     def __init__(self, server: Server, most: int) -> None:
@@ -53,7 +53,7 @@ class Pace:
 
     def answered(self, replies: int, seconds: float) -> None:
         bears = int(replies * _IN_TIME * self._server.timeout / max(seconds, 1e-3)) + (not self._narrowed)
-        self._server.bears = max(self._server.bears, min(bears, 2 * self._server.bears, self._most))
+        self._server.bears = max(1, min(bears, 2 * self._server.bears, self._most))
         self._open()
 
     def lost(self, began: float) -> None:
@@ -75,7 +75,7 @@ class Batch:
 
     def __init__(self, client: ChatClient, server: Server, outcomes: dict[bytes, Outcome]) -> None:
         self._client, self._server, self._outcomes, self._spent = client, server, outcomes, client.spent
-        self._model, self._rate, self._budget = client.model, client.rate(client.model), client.policy.budget
+        self._model, self._rate, self._budget = client.served, client.rate(client.model), client.policy.budget
         self._refused: Refused = client.spent["refused"]
         self._proven = bool(outcomes) or client.spent["cached"] > 0
         self._lost: list[Fault] = []  # of calls that failed before anything was answered

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
@@ -18,21 +18,22 @@ from quadrag.printing import say
 
 from .calls import Batch, run_beside
 from .http import DeadServer, Fault, Server, Transport
-from .keys import find_keys, parse_spec, without_user
+from .keys import find_keys, name_served, parse_spec, without_user
 from .ledger import Ledger, call_key
 from .policy import BudgetReached, CallPolicy, Rate, longest_reply
 from .reply import Calls, Failure, Messages, Outcome, Reply, as_verdict, refuse_cut
+from .tokens import reckon_chat
 
 
 class Completer(ABC):
     """A chat model as a plain function from chats to replies, a judge and a generator.
 
     Attributes:
-        model: the name as requested, which stands in signatures.
+        model: the name as requested, of a path on the server its last part, which stands in signatures.
         parameters: what it is asked with, as keys in the ledger have it.
         spent: running totals of calls, tokens and cost.
         service: what the ledger calls the server that is asked; None on this machine.
-        on_progress: called now and then with the number of distinct calls done and of all in the batch.
+        on_progress: called at first, and now and then, with the number of distinct calls done and of all in the batch.
     """
 
     service: str | None = None
@@ -63,6 +64,12 @@ class Completer(ABC):
     def compose(self, messages: Messages) -> Messages:
         """Return a call's messages as they are sent, and as they stand in its key."""
         return messages
+
+    def _tell_long(self, lengths: Collection[int], context: int) -> None:
+        """Say, before calls are made, how many are longer, prompt and longest reply, than the model's context."""
+        if long := sum(length > context for length in lengths):
+            way = f"serve it with more, or send less: --context {context * 4 // 5}, a smaller --top-k or --max-tokens"
+            say(f"about {long} of {len(lengths)} calls exceed the context of {self.model}, {context} tokens; {way}")
 
     def look_up(
         self, batch: Sequence[Messages], samples: Sequence[int] | None = None
@@ -185,7 +192,7 @@ class ChatClient(Completer):
             self.spent |= {"cost": 0.0, "currency": policy.prices.currency}
         self._reported: set[str] = set()  # those of the refused that the user was told of
         if self._model is not None:
-            self.rate(self._model)
+            self.rate(self.model)
 
     @cached_property
     def _server(self) -> Server:
@@ -193,11 +200,36 @@ class ChatClient(Completer):
 
     @property
     def model(self) -> str:
+        return name_served(self.served)
+
+    @property
+    def known_as(self) -> str:
+        return self._known_as or self.served
+
+    @cached_property
+    def _listed(self) -> dict[str, int | None]:
+        listed: dict[str, int | None] = run_beside(self._server.list_models())
+        return listed
+
+    @cached_property
+    def _context(self) -> int | None:
+        """The tokens of the model's context; None where its server does not say it."""
+        if not (self.transport.lists and self.spec.url):
+            return None
+        try:
+            listed = self._listed
+        except Fault:
+            return None
+        return listed.get(self.served, next(iter(listed.values())) if len(listed) == 1 else None)
+
+    @property
+    def served(self) -> str:
+        """What its server calls the model."""
         if self._model is None:
             if self.policy.replay:
                 raise QuadragError(f"a replay cannot ask {self.spec.shown} for its model; append #MODEL to the address")
             try:
-                listed = run_beside(self._server.list_models())
+                listed = [*self._listed]
             except Fault as fault:
                 kind = QuadragError if fault.connected else DeadServer
                 remedy = "start the server, or append #MODEL to its address"
@@ -207,7 +239,7 @@ class ChatClient(Completer):
                 raise QuadragError(
                     f"{self.spec.shown} has {len(listed)} models ({names}); append #MODEL to the address"
                 )
-            self.rate(listed[0])
+            self.rate(name_served(listed[0]))
             self._model = listed[0]
         return self._model
 
@@ -219,18 +251,19 @@ class ChatClient(Completer):
 
     def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
         missing = {key: call for key, call in calls.items() if key not in outcomes}
-        done = len(outcomes)
+        if self._context:
+            reply = longest_reply(self.parameters) or 0
+            self._tell_long([reckon_chat(messages) + reply for messages, _ in missing.values()], self._context)
 
         def report() -> None:
-            nonlocal done
             new = {name: other for name, other in self.spent["refused"].items() if name not in self._reported}
             if new:
                 self._reported.update(new)
                 changes = (f"{name} {f'sent as {other}' if other else 'left out'}" for name, other in new.items())
                 say(f"{self.model}: {', '.join(changes)}, since {self.spec.shown} refuses it")
-            if self.on_progress is not None and len(outcomes) > done:
-                done = len(outcomes)
-                self.on_progress(done, len(calls))
+            if self.on_progress is not None:
+                self.on_progress(len(outcomes), len(calls))
 
+        report()
         run_beside(Batch(self, self._server, outcomes).run(missing), report)
         report()

@@ -6,7 +6,6 @@ by a rule, whatever the model.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,12 +13,7 @@ from decimal import Decimal
 from .client import Completer
 from .policy import Rate, longest_reply
 from .reply import Calls, Messages, Outcome, Reply, refuse_cut
-
-RULE = "4.4 characters a token, 1 of Chinese, within 2% on English prompts together and 20% on Chinese"
-_LATIN = 4.4  # characters a token; of Chinese, Japanese and Korean each is one
-_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
-# OpenAI's form of a chat: two marks and a role before each message, a line break; a role and marks before the reply.
-_BY_MESSAGE, _BY_CALL = 4, 3
+from .tokens import reckon, reckon_chat
 
 
 @dataclass(slots=True)
@@ -79,22 +73,10 @@ class StandIn(Completer):
             if key not in kept:
                 length = reckon(text)
                 stage.calls += 1
-                stage.prompt_tokens += _size(calls[key][0])
+                stage.prompt_tokens += reckon_chat(calls[key][0])
                 stage.reply_tokens += length if most is None else min(length, most)
                 stage.most_tokens = None if most is None or stage.most_tokens is None else stage.most_tokens + most
         return replies
 
     def _ask(self, calls: Calls, outcomes: dict[bytes, Outcome]) -> None:
         raise TypeError("a stand-in asks nothing")
-
-
-def reckon(text: str) -> int:
-    wide = len(_WIDE.findall(text))
-    return round(wide + (len(text) - wide) / _LATIN)
-
-
-def _size(chat: Messages) -> int:
-    tokens = sum(reckon(str(message["content"])) for message in chat)
-    if chat[0]["role"] == "prompt":  # of a model without a chat interface: the text as it is sent
-        return tokens
-    return tokens + _BY_MESSAGE * len(chat) + _BY_CALL

@@ -108,7 +108,8 @@ def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
     detail = keys.line(f"{where} answered {status}: {said or response.reason_phrase}")
     refusal = f"{said[:_READ]} {text[:_READ]}" if status in (400, 413, 422) else ""
     if _TOO_LONG.search(refusal):
-        way = "serve the model with a larger context, or send less: fewer passages (--top-k), a smaller --max-tokens"
+        less = "fewer passages (--top-k), a smaller --max-tokens, or a --context"
+        way = f"serve the model with a larger context, or send less: {less}"
         return Fault(f"{detail}; {way}", status=status, retry=False, own=True)
     retry = status in (408, 429) or status >= 500
     wait = read_retry_after(response.headers.get("retry-after"))
@@ -158,13 +159,19 @@ def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounde
     return {name: other}
 
 
+def _read_context(entry: Mapping[str, Any]) -> int | None:
+    meta = entry.get("meta")
+    tokens = entry.get("max_model_len", meta.get("n_ctx") if isinstance(meta, Mapping) else None)
+    return tokens if isinstance(tokens, int) and tokens > 0 else None
+
+
 class Transport:
     """Chat completions of OpenAI's form."""
 
-    timeout = 120.0  # seconds, where the user names none
     stalls = 1_000  # new attempts of a call that got no reply in time, of those that any other has too
     form = "a chat completion"
     remedy = "correct the address, the model's name or the request's parameters"  # of a request that is refused
+    lists = True  # its models, at the page of OpenAI's form
     unsent: tuple[str, ...] = ()  # parameters that stand in keys and are no fields of the request
     key_variables: Sequence[str] = KEY_VARIABLES  # of the key that may be sent
 
@@ -181,7 +188,7 @@ class Transport:
 class Server:
     def __init__(self, spec: Spec, policy: CallPolicy, transport: Transport) -> None:
         self.transport, self.keys = transport, find_keys(spec, transport.key_variables)
-        self.timeout, self._most = policy.timeout or transport.timeout, policy.max_reply_bytes
+        self.timeout, self._most = policy.timeout, policy.max_reply_bytes
         self.shown = spec.shown
         # Without user and password, which the HTTP library would show in its log and its errors.
         self.address = without_user(spec.url) if spec.url else ROUTER
@@ -198,16 +205,18 @@ class Server:
         times = {"latency": round(time.perf_counter() - started, 6), "created": round(time.time(), 3)}
         return read_row({**self.keys.hide_in(reply.row()), **times})
 
-    async def list_models(self) -> list[str]:
+    async def list_models(self) -> dict[str, int | None]:
+        """Return the models by name, each with the tokens of its context, where llama.cpp, vLLM or SGLang says it."""
         try:
             content = await self._try(min(self.timeout, _LISTING_SECONDS), self.send(page_url(self.address, "models")))
-            names = [entry["id"] for entry in json.loads(content)["data"]]
+            models = {entry["id"]: _read_context(entry) for entry in json.loads(content)["data"]}
         except (ValueError, TypeError, KeyError, RecursionError):
             detail = self.keys.line(f"{self.shown} answered with no list of models")
             raise Fault(detail, status=200, retry=False) from None
         finally:
             await self.close()
-        return [name for name in names if self.keys.line(name) == name]  # else it holds a key, or is no line
+        # A name of another kind holds a key, or is no line.
+        return {name: context for name, context in models.items() if self.keys.line(name) == name}
 
     async def send(self, address: str, body: Any = None) -> bytes:
         headers = {**self.keys.headers, "content-type": "application/json"}

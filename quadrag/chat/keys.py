@@ -18,6 +18,7 @@ from quadrag.errors import QuadragError, one_line
 PROVIDERS = "Inference Providers"
 _VERSION = re.compile(r"/v\d\w*(/|$)")
 _USER = re.compile(r"(\w+://)[^/\s]*@")
+_PATH = re.compile(r"/|\.{1,2}/|~/|[A-Za-z]:/")
 _QUERY = re.compile(r"\?[^#\s]*")
 KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
 HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"  # names the header for a key that is not sent as a bearer, as `api-key`
@@ -58,6 +59,13 @@ def parse_spec(text: str) -> Spec:
         forms = "expected http://host:port/v1#model or provider:MODEL"
         raise QuadragError(f"the model spec {shown!r} is not the address of one server; {forms}")
     return Spec(url, model.strip() or None)
+
+
+def name_served(model: str) -> str:
+    """Return a model's name as it is shown: the last part of a path on its server; `org/model` stays whole."""
+    path = model.replace("\\", "/")
+    is_path = path != model or _PATH.match(path) or path.endswith(".gguf")
+    return path.rstrip("/").rpartition("/")[2] or model if is_path else model
 
 
 def page_url(base: str, page: str) -> str:

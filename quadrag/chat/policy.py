@@ -112,15 +112,12 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPolicy:
-    """How models are called and what is kept: nothing of it decides what a run measures.
-
-    A `timeout` of None is that of the interface: 120 seconds for chat completions, 300 for a RAG service.
-    """
+    """How models are called and what is kept: nothing of it decides what a run measures."""
 
     # where replies are kept, open or by its file; when None the user's own, and of a client by itself none.
     ledger: Ledger | str | Path | None = None
     concurrency: int = 16  # calls in flight
-    timeout: float | None = None  # seconds that one attempt may take; those of the interface when None
+    timeout: float = 900.0  # seconds that one attempt may take: a context of 4096 tokens at 5 a second takes 820
     retries: int = 5  # new attempts after one that failed in a way that may pass
     max_reply_bytes: int = 16_000_000  # the longest reply that is read, as it is when it is unpacked
     prices: Prices | None = None  # what tokens cost

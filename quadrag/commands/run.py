@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(parser, f"all original split data-dir option limit recipe spec {options.SHOWING} out estimate")
     options.add(parser.add_argument_group("passages"), "retriever tokenizer embedding index chunk-size top-k")
     how = parser.add_argument_group("answers")
-    options.add(how, "llm llm-name entity-llm rag prompts temperature max-tokens seed samples")
+    options.add(how, "llm llm-name entity-llm rag prompts context temperature max-tokens seed samples")
     options.add(parser.add_argument_group("calls to models"), f"bertscore {options.JUDGING}")
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.estimate import RULE, Estimate
+from quadrag.chat.estimate import Estimate
+from quadrag.chat.tokens import RULE
 from quadrag.provenance import join
 from quadrag.results import NoteCode, Run, Status
 from quadrag.results.items import with_pooled

@@ -217,6 +217,8 @@ def _check_parts(result: Run) -> Iterator[Note]:
     if run.coverage:
         kind = "limit" if run.spec.limit else "answers"
         yield Note(NoteCode.PARTIAL, {"kind": kind, "limit": run.spec.limit, **run.coverage._asdict()})
+    if cut := run.found.get("cut"):
+        yield Note(NoteCode.PARTIAL, {"kind": "cut", "count": cut, "context": run.spec.context})
     for part in dict.fromkeys(part for record in result.parts or [run] for part in record.held):
         yield Note(NoteCode.PARTIAL, {"kind": "files", **part._asdict()})
 
@@ -332,6 +334,7 @@ def list_settings(run: RunRecord) -> list[str]:
     parts += [f"{name} {value}" for name, value in {**searched, **run.options, **searched}.items()]
     parts += [] if served else [f"{name} {value}" for name, value in run.sent.items() if name != "contract"]
     parts += [f"limit {run.spec.limit}"] * bool(run.spec.limit)
+    parts += [f"context {run.spec.context}"] * bool(run.spec.context)
     parts += [f"samples {run.spec.samples}"] * (run.spec.samples > 1)
     parts += ["own prompts"] * bool(are_own(run.benchmark, run.prompts) and not served)
     parts += [f"judge {run.judge}"] if run.judge else []

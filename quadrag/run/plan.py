@@ -54,6 +54,8 @@ def plan_run(partial: Partial, trust: Trust | None = None, what: str = "the spec
     alone = isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE
     if spec.prompts and alone and not spec.judges and spec.entity_model is None:
         raise QuadragError("--prompts are for a chat model, and there is none; leave them out")
+    if spec.context and not (isinstance(spec.system, Chat) and spec.system.is_chat):
+        raise QuadragError("--context is for a chat model, and there is none; leave it out")
     if spec.retriever not in (*benchmark.retrievers, RAG, UNKNOWN):
         raise unknown_name(f"retriever of {benchmark.name}", spec.retriever, benchmark.retrievers)
     settings = partial.get("retrieval") or {}
@@ -228,7 +230,7 @@ def _list_fixed(spec: RunSpec) -> dict[str, Any]:
     retrieval = {setting: getattr(spec.retrieval, setting) for setting in SETTINGS if setting != "index"}
     asked = {name: getattr(spec.system, name, None) for name in ("api", "template")}
     sampling = spec.system.sampling.sent() if isinstance(spec.system, Chat) else {}
-    return {**spec.options, **retrieval, "samples": spec.samples, **asked, **sampling}
+    return {**spec.options, **retrieval, "samples": spec.samples, "context": spec.context, **asked, **sampling}
 
 
 @cache

@@ -19,6 +19,7 @@ from typing import Any
 from quadrag import __version__, stats
 from quadrag.benchmark import Benchmark, Finder, identify_options, load
 from quadrag.chat.reply import FAILED
+from quadrag.chat.tokens import reckon_chat
 from quadrag.data.authors import know_files
 from quadrag.errors import NotReady
 from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
@@ -31,7 +32,7 @@ from quadrag.results.items import find_short
 from quadrag.scoring.drive import DeadJudge, ScoringInputs
 from quadrag.scoring.judging import Scored, check_judges, count_verdicts, score_answers
 from quadrag.scoring.served import read_served
-from quadrag.spec import CallPolicy, RunSpec
+from quadrag.spec import CallPolicy, Chat, RunSpec
 from quadrag.systems.system import Assignment, Generated
 
 from .folder import (
@@ -251,9 +252,28 @@ def retrieve(folder: RunFolder, loaded: Loaded, models: Models) -> Passages:
             shown = loaded.task.retriever == load(loaded.task.benchmark).default_context
             passages = {question.key: question.passages if shown else () for question in loaded.questions}
         folder.record.found = dict(facts)
+        if loaded.task.context:
+            whole, passages = passages, _fit(loaded, passages)
+            folder.record.found["cut"] = sum(len(passages[key]) < len(whole[key]) for key in whole)
         folder.write(RETRIEVED, jsonl_text(retrieved_rows(loaded.questions, passages)))
         folder.place(PARTIAL).unlink(missing_ok=True)
     return read_retrieved(folder.place(RETRIEVED), loaded.questions, folder.read(RETRIEVED))
+
+
+def _fit(loaded: Loaded, passages: Mapping[Key, tuple[Passage, ...]]) -> dict[Key, tuple[Passage, ...]]:
+    """Leave out the last passages of prompts that, with the longest reply, exceed the context that was named."""
+    spec, fitting = loaded.task, dict(passages)
+    assert spec.context and isinstance(spec.system, Chat)
+    room = spec.context - (spec.system.sampling.max_tokens or 0)
+
+    def size(question: Question) -> int:
+        shown = fitting[question.key]
+        return reckon_chat(loaded.benchmark.messages(question, shown, loaded.prompts, spec.retriever))
+
+    for question in loaded.questions:
+        while fitting[question.key] and size(question) > room:
+            fitting[question.key] = fitting[question.key][:-1]
+    return fitting
 
 
 def _find(loaded: Loaded, models: Models, partial: Path) -> dict[Key, tuple[Passage, ...]]:

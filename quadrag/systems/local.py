@@ -64,10 +64,15 @@ class LocalModel(Completer):
         encoded = [(key, self._encode(chat)) for key, (chat, _) in calls.items()]
         # The longest first: where memory ends, it does at once. Batches are of all calls, so that a run that goes on
         # makes those that it would have made.
+        if context := getattr(self._loaded[1].config, "max_position_embeddings", None):
+            reply = self.parameters.get("max_tokens", _MAX_TOKENS)
+            self._tell_long([len(tokens) + reply for key, tokens in encoded if key not in kept], context)
         encoded.sort(key=lambda call: (-len(call[1]), call[0]))
         parts = [encoded[start : start + self._batch_size] for start in range(0, len(encoded), self._batch_size)]
         parts = [part for part in ([call for call in part if call[0] not in kept] for part in parts) if part]
         has_answered = bool(kept)
+        if self.on_progress:
+            self.on_progress(len(kept), len(calls))
         for part in parts:
             new = dict(zip((key for key, _ in part), self._generate(part), strict=True))
             replies = {key: outcome for key, outcome in new.items() if isinstance(outcome, Reply)}

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from quadrag.benchmark import Benchmark
 from quadrag.chat.client import ChatClient
 from quadrag.chat.http import Server, Transport
-from quadrag.chat.keys import KEY_VARIABLES, page_url, parse_spec, shown_url, without_user
+from quadrag.chat.keys import KEY_VARIABLES, name_served, page_url, parse_spec, shown_url, without_user
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import Outcome, Reply, read_completion
 from quadrag.errors import QuadragError, Unreadable, name_kind, one_line
@@ -50,8 +50,8 @@ class RagService(ChatModel):
         self.chat = bool(self.model) or urlsplit(address).path.rstrip("/").endswith(("/v1", "/chat/completions"))
         if self.chat and not self.model:
             with ChatClient(address, policy) as client:
-                self.model = client.model.removeprefix("rag:")  # as a replay's ledger has it
-        label = one_line(name or "") or self.model or shown_url(address).partition("://")[2]
+                self.model = client.served.removeprefix("rag:")  # as a replay's ledger has it
+        label = one_line(name or "") or name_served(self.model or "") or shown_url(address).partition("://")[2]
         client = ChatClient(
             f"{address}#rag:{label}",
             replace(policy, prices=None),
@@ -88,9 +88,9 @@ class RagService(ChatModel):
 class RagTransport(Transport):
     """Calls of a service by one contract; a call's one message is the body of its request."""
 
-    timeout = 300.0  # a service searches, ranks and writes
+    lists = False
     unsent = ("contract",)
-    stalls = 1  # its time is long, and who hangs on a question once mostly does so again
+    stalls = 1  # who hangs on a question once mostly does so again
     remedy = (
         'expected {"answer": "...", "passages": [...]} of --rag http://HOST:PORT/PATH, a chat completion of --rag '
         "http://HOST:PORT/v1#MODEL; see docs/own-system.md"

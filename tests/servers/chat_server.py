@@ -51,6 +51,7 @@ class State:
     """Settings of the server and what it saw."""
 
     models: list[str] = field(default_factory=lambda: ["m"])
+    facts: dict[str, Any] = field(default_factory=dict)  # listed of each model beside its name
     any_model: bool = False  # answer in the name of others too, which are not listed
     latency: float | Callable[[dict[str, Any]], float] = 0.0  # seconds, of every request or by its body
     key: str | None = None
@@ -130,7 +131,7 @@ class _Protocol(asyncio.Protocol):
             return
         if path.endswith("/models"):
             state.listed += 1
-            self.send(200, {"object": "list", "data": [{"id": name} for name in state.models]})
+            self.send(200, {"object": "list", "data": [{"id": name, **state.facts} for name in state.models]})
             return
         if not path.endswith("/completions") or method != "POST":
             self.send(404, {"error": {"message": "no such page"}})

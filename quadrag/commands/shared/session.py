@@ -15,7 +15,9 @@ from . import options
 
 # Where in a spec an argument stands; those of the retrieval stand there under their own names.
 _SPEC_PATHS = {
-    **{name: (name,) for name in ("benchmark", "config", "split", "data_dir", "limit", "samples", "prompts")},
+    **{
+        name: (name,) for name in ("benchmark", "config", "split", "data_dir", "limit", "samples", "prompts", "context")
+    },
     "retriever": ("retriever",),
     "bertscore": ("embed",),
     "entity_llm": ("entity_model", "llm"),

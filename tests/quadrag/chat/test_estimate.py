@@ -6,12 +6,13 @@ import pytest
 from chat_server import chats
 
 from quadrag.chat.client import ChatClient
-from quadrag.chat.estimate import Estimate, StandIn, reckon
+from quadrag.chat.estimate import Estimate, StandIn
 from quadrag.chat.policy import Prices
+from quadrag.chat.tokens import reckon
 from quadrag.systems.models import CompletionsTransport
 
 RATE = Prices({"m": {"input": 2_000_000, "output": 3_000_000}}).rate("m")
-REPLY = "x" * 44  # ten tokens
+REPLY = "x" * 40  # ten tokens
 
 
 def stand_in(client, rate=None):

@@ -132,7 +132,7 @@ def test_a_key_goes_into_the_header_that_the_user_names(azure):
             assert all(isinstance(reply, str) for reply in client(chats(3)))
     with closing(RagService(place)) as service:
         service.ask([OpenQuestion("1", "?", (), (), "rgb", "c", "s", "en")])
-    pages = {f"{DEPLOYMENT}/{page}{VERSION}" for page in ("completions", "chat/completions")}
+    pages = {f"{DEPLOYMENT}/{page}{VERSION}" for page in ("models", "completions", "chat/completions")}
     assert {address for address, _ in azure.asked} == pages
     assert all(heads["api-key"] == KEY and "authorization" not in heads for _, heads in azure.asked)
     with ChatClient(place.replace("//", "//ann:secretword@")) as client:

@@ -1,6 +1,7 @@
 """Terminals, pipes, logs and signals: what is printed fits where it goes, and a reader that leaves is no error."""
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -17,6 +18,7 @@ import pytest
 from chat_server import ChatServer, Rule
 
 from quadrag.cli import main
+from quadrag.printing import Progress
 
 pytestmark = pytest.mark.plugins
 
@@ -45,7 +47,7 @@ def test_a_log_holds_no_carriage_return(quadrag, environment):
     assert ran.returncode == 0
     assert "\r" not in ran.stderr + ran.stdout and "\x1b" not in ran.stderr + ran.stdout
     # Where the machine is busy, ten seconds pass, and a line is due.
-    assert all(re.fullmatch(r"negative_rejection_en: \w+: \d+ of 12", line) for line in ran.stderr.splitlines())
+    assert all(re.fullmatch(r"negative_rejection_en: \w+: \d+ of 12\D.*", line) for line in ran.stderr.splitlines())
 
 
 @pytest.mark.slow
@@ -76,6 +78,32 @@ def test_a_terminal_shows_a_bar_and_takes_it_away(environment):
     assert len({part for part in text.split("\r") if "answers" in part}) >= 3, "it moves"
     assert text.endswith("\r") and text.split("\r")[-2].strip() == "", "the line is blank again"
     assert max(len(part) for part in text.split("\r")) <= 80
+
+
+def show(monkeypatch, terminal, steps, wait):
+    """Return the lines, or the states of the bar, that steps make, each done so many seconds after the first one."""
+    log = io.StringIO()
+    log.isatty = lambda: terminal
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", log)
+        with Progress("answers", 300) as progress:
+            for seconds, done in steps:
+                wait(seconds)
+                progress.update(done, 300)
+    return [part for part in re.split("[\r\n]", log.getvalue()) if part.strip()]
+
+
+def test_the_time_left_is_of_what_is_yet_to_be_asked(monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    steps = ((0, 150), (50, 150), (60, 160), (120, 170))
+    waiting, *_, last = show(monkeypatch, False, steps, lambda seconds: clock.__setitem__(0, 1000.0 + seconds))
+    assert "150 of 300" in waiting and "0:00:50" in waiting, "time passes, and nothing is reckoned yet"
+    assert "170 of 300" in last and "0:13:00" in last  # twenty in two minutes, and 130 to go
+    monkeypatch.undo()
+    *_, last = show(monkeypatch, True, ((0, 150), (0.2, 150), (0.2, 151)), time.sleep)
+    left = re.search(r"151/300 \[00:00<(\d\d):(\d\d)", last)
+    assert left and 50 <= int(left[1]) * 60 + int(left[2]) <= 240, "one in 0.4 seconds, and 149 to go"
 
 
 # Secrets.

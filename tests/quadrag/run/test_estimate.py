@@ -8,9 +8,10 @@ from chat_server import ChatServer, Rule
 from specs import spec_file
 
 from quadrag import catalogue
-from quadrag.chat.estimate import reckon
+from quadrag.chat.tokens import reckon
 from quadrag.metric_record import metric_record
 from quadrag.retrieval import search
+from quadrag.retrieval.chunk import CL100K, count_tokens
 
 pytestmark = pytest.mark.plugins
 
@@ -61,6 +62,9 @@ def test_calls_and_tokens_of_answers_are_those_of_the_run(cli, model, run):
     if "entities" not in said:  # else the facts in a prompt depend on the entities that a model names
         sent = sum(3 + sum(4 + reckon(m["content"]) for m in body["messages"]) for body in model.bodies)
         assert said["answers"]["prompt_tokens"] == sent
+        texts = [m["content"] for body in model.bodies for m in body["messages"]]
+        tokens, chinese = sum(map(count_tokens(CL100K), texts)), any("的" in text for text in texts)
+        assert sum(map(reckon, texts)) == pytest.approx(tokens, rel=0.5 if chinese else 0.15)
     again = stages(cli(*asked[:-1], "other", "--estimate", "--json"))
     assert {one["calls"] for one in again.values()} == {0}, "all is kept"
     assert sum(one["kept"] for one in again.values()) == model.requests
