@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from quadrag import catalogue
 from quadrag.benchmark import Benchmark, load
@@ -118,9 +119,9 @@ def plan_demo(llm: str | None, limit: int | None, language: str) -> dict[str, li
 
     The gold documents are put into a corpus that can take them, so that the retrieval is measured too.
     """
-    asked = {"system": {"llm": llm, "sampling": {"temperature": 0}}} if llm else {}
+    asked: dict[str, Any] = {"system": {"llm": llm, "sampling": {"temperature": 0}}} if llm else {}
     asked |= {"limit": limit} if limit else {}
-    plans = {}
+    plans: dict[str, list[RunSpec]] = {}
     for name in catalogue.benchmarks():
         benchmark = load(name)
         options = {"gold": "test"} if benchmark.corpus and "gold" in benchmark.corpus.options else {}

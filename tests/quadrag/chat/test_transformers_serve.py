@@ -20,8 +20,8 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 pytestmark = [pytest.mark.serve, pytest.mark.timeout(300)]
 COMMAND = Path(sys.executable).with_name("transformers")
 START_SECONDS = 120
-SYSTEM = {"role": "system", "content": "Answer."}
-CAPITALS = {"France": "Paris", "Italy": "Rome", "Japan": "Tokyo", "Spain": "Madrid"}
+SYSTEM = {"role": "system", "content": "Be brief."}
+CAPITALS = {"France": "Paris", "Japan": "Tokyo", "Germany": "Berlin", "China": "Beijing"}
 CHATS = [[SYSTEM, {"role": "user", "content": f"What is the capital of {country}?"}] for country in CAPITALS]
 
 
