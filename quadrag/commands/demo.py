@@ -8,11 +8,12 @@ answers those samples that are in the language of --labels; none judges.
 Examples:
     quadrag demo
     quadrag demo --llm http://127.0.0.1:8080/v1
-    quadrag demo --llm local:SmolLM2-135M-Instruct.Q4_1.gguf --limit 4
+    quadrag demo --llm local:SmolLM2-135M-Instruct.Q4_1.gguf
 """
 
 import argparse
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,15 @@ from quadrag.printing import write
 
 from .shared import options, session
 
+_FEW = 4  # questions of a split, which a small model answers within minutes
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     llm = "what answers: http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL"
     out = "for run folders and report.html (default: runs/demo, with --llm runs/demo-MODEL)"
-    options.add(parser, "llm limit out labels", llm=llm, out=out)
+    limit = f"the first N questions of every split (default: all, with --llm {_FEW})"
+    options.add(parser, "llm limit out labels", llm=llm, out=out, limit=limit)
+    parser.set_defaults(json=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.results.items import pick_headlines
     from quadrag.run import models, sweep
 
-    policy, plans = session.call_policy(arguments), sweep.plan_demo(llm, arguments.limit, arguments.labels)
+    policy = replace(session.call_policy(arguments), max_failed=1.0)  # one of four that was cut says little
+    plans = sweep.plan_demo(llm, arguments.limit or (_FEW if llm else None), arguments.labels)
     first = next(iter(plans.values()))[0]
     results: list[Any] = []
     with models.open_models(first, policy) as opened:
