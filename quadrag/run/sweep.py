@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from quadrag import catalogue
 from quadrag.benchmark import Benchmark, load
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_lacking
 from quadrag.errors import NotReady, QuadragError
-from quadrag.loading import script_options
+from quadrag.loading import load_questions, script_options
 from quadrag.results import Run
 from quadrag.scoring.judging import check_judges
 from quadrag.spec import RAG, CallPolicy, RunSpec
@@ -112,14 +114,23 @@ def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out:
     return sweep
 
 
-def run_demo(name: str, out: Path) -> list[Run]:
-    """Run all of a benchmark on its bundled sample with the extractive baseline.
+def plan_demo(llm: str | None, limit: int | None, language: str) -> dict[str, list[RunSpec]]:
+    """Make the specs of all that each benchmark's bundled sample has, by its name; with a model, in its language.
 
     The gold documents are put into a corpus that can take them, so that the retrieval is measured too.
     """
-    benchmark = load(name)
-    policy = CallPolicy(command=["quadrag", "demo"])
-    models = Models(policy, entity_llm=benchmark.scripted() if benchmark.scripted else None)
-    options = {"gold": "test"} if benchmark.corpus and "gold" in benchmark.corpus.options else {}
-    specs = plan_all({"benchmark": name, "data_dir": SAMPLE, "options": options})
-    return run_all(specs, policy, models, out / name).runs
+    asked: dict[str, Any] = {"system": {"llm": llm, "sampling": {"temperature": 0}}} if llm else {}
+    asked |= {"limit": limit} if limit else {}
+    plans: dict[str, list[RunSpec]] = {}
+    for name in catalogue.benchmarks():
+        benchmark = load(name)
+        options = {"gold": "test"} if benchmark.corpus and "gold" in benchmark.corpus.options else {}
+        specs = plan_all({"benchmark": name, "data_dir": SAMPLE, "options": options, **asked})
+        plans[name] = [spec for spec in specs if not llm or load_questions(spec, benchmark)[0][0].language == language]
+    return {name: specs for name, specs in plans.items() if specs}
+
+
+def run_demo(name: str, specs: Sequence[RunSpec], policy: CallPolicy, models: Models, out: Path) -> list[Run]:
+    """Run what was planned of a benchmark; what entities its questions name is known of the sample, and not asked."""
+    scripted = load(name).scripted
+    return run_all(specs, policy, replace(models, entity_llm=scripted() if scripted else None), out / name).runs

@@ -4,9 +4,13 @@ Chats are sorted by their length and answered in batches, padded on the left; wh
 batch is kept whole or not at all, so a run that was stopped goes on with the batches of one that was not. In float32
 padding leaves greedy answers as they are; in half precision a near tie may fall otherwise. Where tokens are drawn, a
 batch has one seed. A model without a chat template gets system message, blank line, user message.
+
+What lies here, a folder or a GGUF file, is known by its name and its bytes, wherever it lies. Weights of a GGUF file
+are float32 when they are loaded, whatever they were quantized to.
 """
 
 import gc
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,8 +21,10 @@ from typing import Any
 from quadrag.chat.client import Completer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import Calls, Failure, Messages, Outcome, Reply, read_message
+from quadrag.data.files import sum_weights
 from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.parts import Pins, Trust, refuse_code
+from quadrag.printing import is_terminal
 
 BATCH_SIZE = 16
 _MAX_TOKENS = 512
@@ -29,7 +35,7 @@ Call = tuple[bytes, list[int]]  # its key and its tokens
 
 
 class LocalModel(Completer):
-    """A model of transformers; `model` is its name or folder, as requested."""
+    """A model of transformers; `model` is its name on the Hub, or that of its folder or file."""
 
     def __init__(
         self,
@@ -41,20 +47,29 @@ class LocalModel(Completer):
         trust: Trust | None = None,
         batch_size: int = BATCH_SIZE,
     ) -> None:
-        """Name the model, on the Hub or in a folder; it is loaded at the first call that the ledger does not answer.
+        """Name the model, on the Hub, a folder or a GGUF file; it is loaded at the first call without a kept reply.
 
         `replay` answers from the ledger alone. Parameters are temperature (0: greedy), top_p, top_k,
         repetition_penalty, max_tokens (512 when absent) and seed. `batch_size` is the most chats at once.
         """
-        super().__init__(model, ledger, replay, parameters, f"local:{model}")
+        self._asked_for, self._place = model, Path(model).expanduser()
+        self._is_here = self._place.exists()
+        name = self._place.resolve().name if self._is_here else model
+        super().__init__(name, ledger, replay, parameters, f"local:{name}")
         if unknown := set(self.parameters) - _PARAMETERS:
             raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")
         # `seconds` are of generation.
         self.spent |= {"calls": 0, "cached": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.0}
         self._trust, self._batch_size = trust or Trust(), batch_size
-        # Another commit is another model, for the ledger and for `run.json`.
+        # Other weights are another model, for the ledger and for `run.json`.
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
+        if self._is_here:
+            self.parameters["weights"] = sum_weights(self._place, "model")[:16]
+        elif model.startswith((".", "~", "/")) or model.endswith(".gguf"):
+            raise QuadragError(
+                f"{self.known_as} is not there; expected a model's folder, its GGUF file, or its name on the Hub"
+            )
 
     def close(self) -> None:
         vars(self).pop("_loaded", None)
@@ -148,23 +163,28 @@ class LocalModel(Completer):
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
-        try:
-            from transformers import AutoModelForCausalLM, AutoTokenizer
-        except ImportError as error:
-            raise QuadragError(f"{self.known_as} needs transformers ({error}); {tell_extra('local')}") from None
-        folder = Path(self.model).expanduser().is_dir()
-        pins = self._trust.find(self.model, folder)
+        pins = self._trust.find(self._asked_for, self._place.is_dir())
         # Said either way: left open, transformers asks at the terminal.
         options: dict[str, Any] = {"trust_remote_code": pins is not None}
         options |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}
+        place = str(self._place) if self._is_here else self._asked_for
+        if self._place.is_file():
+            # By its whole path: a name alone is first looked for in the current folder.
+            options["gguf_file"], place = str(self._place.absolute()), str(self._place.parent)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(self.model, **options)
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+            from transformers.utils import logging
+
+            if not is_terminal(sys.stderr):
+                logging.disable_progress_bar()
+            tokenizer = AutoTokenizer.from_pretrained(place, **options)
             options |= {"device_map": "auto", "dtype": "auto", "output_loading_info": True}
-            model, loading_info = AutoModelForCausalLM.from_pretrained(self.model, **options)
-        except (OSError, ValueError, ImportError) as error:
+            model, loading_info = AutoModelForCausalLM.from_pretrained(place, **options)
+        except Exception as error:  # whatever a foreign file makes the loaders raise
             if pins is None and "trust_remote_code" in str(error):
-                raise refuse_code("model", self.model, folder) from None
-            raise QuadragError(f"cannot load {self.known_as} ({one_line(str(error), 300)})") from None
+                raise refuse_code("model", self._asked_for, self._place.is_dir()) from None
+            remedy = f"; {tell_extra('local')}" if isinstance(error, ImportError) else ""
+            raise QuadragError(f"cannot load {self.known_as} ({one_line(error, 300)}){remedy}") from None
         if faults := [f"{len(keys)} {kind}" for kind, keys in loading_info.items() if keys and kind.endswith("_keys")]:
             way = "its files are of another model, or need code of their own (--trust-remote-code)"
             raise QuadragError(f"{self.known_as} was not loaded as it was saved ({', '.join(faults)}); {way}")

@@ -86,7 +86,7 @@ def call_policy(arguments: argparse.Namespace) -> Any:
     calls = read_calls(read_spec_file(arguments).get("calls", {}))
     calls |= {name: value for name, value in given.items() if name in names}
     calls |= {
-        "trust": Trust.read(arguments.trust_remote_code),
+        "trust": Trust.read(given.get("trust_remote_code", ())),
         "certificates": [certificate.row for certificate in read_certificates(given.get("certificate", ()))],
         "profile": options.profiles(arguments)[0],
         # Less user names, passwords and queries in addresses.

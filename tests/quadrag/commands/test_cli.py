@@ -93,6 +93,19 @@ def test_the_demo_measures_every_benchmark(cli):
     assert cli("demo", "--out", "kept")[0] == 0
 
 
+@pytest.mark.parametrize(("labels", "benchmarks"), [("en", ["crag", "rgb"]), ("zh", ["crud_rag", "omnieval", "rgb"])])
+def test_the_demo_asks_a_model_the_questions_of_its_language_and_nothing_else(cli, labels, benchmarks):
+    with ChatServer(models=["org/m"]) as server:
+        code, out, err = cli("demo", "--llm", server.url, "--limit", 1, "--labels", labels)
+        bodies = server.bodies
+    assert code == 0 and max(map(len, out.splitlines())) <= 80, err
+    kept = Path("runs/demo-first-1-m")
+    assert sorted(folder.name for folder in kept.iterdir() if folder.is_dir()) == benchmarks
+    answers = [json.loads(line) for file in kept.glob("*/*/answers.jsonl") for line in file.open(encoding="utf-8")]
+    assert {row["state"] for row in answers} == {"ok"} and len(bodies) == len(answers) > 10
+    assert all(bool(re.search("[一-龥]", str(body["messages"]))) == (labels == "zh") for body in bodies)
+
+
 def test_a_password_with_an_at_sign_stays_out_of_the_record(cli):
     with ChatServer() as server:
         spec = server.url.replace("http://", "http://me:pa@ss-word@") + "#m"

@@ -1,12 +1,12 @@
-"""Encoders: their names and what identifies their weights; with torch, a tiny model made on the spot."""
+"""Encoders: their names and what identifies their weights; with torch, the genuine all-MiniLM-L6-v2."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import make_encoder
 
 from quadrag.errors import QuadragError
 from quadrag.retrieval.encoder import PRESETS, Encoder, Preset
@@ -14,7 +14,6 @@ from quadrag.retrieval.encoder import PRESETS, Encoder, Preset
 CARD = "为这个句子生成表示以用于检索相关文章："
 SENTENCE = "Given a web search query, retrieve relevant passages that answer the query"
 TEXTS = ["股市", "体育局发放消费券", "a", "", "股市上涨，体育局发放了一批消费券。" * 3, "b c"]
-LETTERS = "".join(TEXTS) + CARD + "abcdefgh: "
 COMMIT, OTHER = "0123456789abcdef" * 2 + "01234567", "f" * 40
 
 
@@ -91,13 +90,7 @@ def test_without_the_extra(monkeypatch, tmp_path):
             use(Encoder(str(tmp_path)))
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed (extra: dense)")
-    return make_encoder(tmp_path_factory.mktemp("models") / "tiny", LETTERS)
-
-
-def pooled(folder, text, limit=64):
+def pooled(folder, text, limit=256):
     """Encode a text with transformers alone: the mean over its tokens, at unit length."""
     import torch
     from transformers import AutoModel, AutoTokenizer
@@ -110,31 +103,46 @@ def pooled(folder, text, limit=64):
 
 
 @pytest.mark.serve
-def test_vectors_are_the_models_own(tiny):
-    encoder = Encoder(str(tiny))
+def test_vectors_are_the_models_own(minilm):
+    encoder = Encoder(str(minilm))
     vectors = encoder.documents(TEXTS)
-    assert vectors.dtype == np.float32 and vectors.shape == (len(TEXTS), 16)
+    assert vectors.dtype == np.float32 and vectors.shape == (len(TEXTS), 384)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    assert np.allclose(vectors, [pooled(tiny, text) for text in TEXTS], atol=1e-5), "in the order they came in"
+    assert np.allclose(vectors, [pooled(minilm, text) for text in TEXTS], atol=1e-5), "in the order they came in"
     assert np.array_equal(vectors, encoder(TEXTS)), "the same every time"
-    assert encoder.documents([]).shape == encoder.queries([]).shape == (0, 16)
+    assert encoder.documents([]).shape == encoder.queries([]).shape == (0, 384)
     assert np.array_equal(encoder.queries(["a\ud83d"]), encoder.queries(["a\ufffd"])), "half a surrogate pair"
-    long = "股市" * 100
-    assert np.allclose(encoder.queries([long]), [pooled(tiny, long)], atol=1e-5), "a text ends where the model does"
+    long = "股市" * 200
+    assert np.allclose(encoder.queries([long]), [pooled(minilm, long)], atol=1e-5), "a text ends where the model does"
 
 
 @pytest.mark.serve
-def test_an_instruction_stands_before_queries(tiny, tmp_path, monkeypatch):
-    plain = Encoder(str(tiny)).documents(TEXTS)
+def test_a_question_is_nearest_to_the_passage_that_answers_it(minilm):
+    answers = {
+        "How do plants make their food?": "Leaves turn sunlight, water and carbon dioxide into sugar.",
+        "Who is the author of Hamlet?": "The tragedy of the Danish prince was written by Shakespeare.",
+        "Why is my car not starting?": "A vehicle with a flat battery has no power for its engine.",
+    }
+    encoder = Encoder(str(minilm))
+    cosines = encoder.queries([*answers]) @ encoder.documents([*answers.values()]).T
+    assert cosines.argmax(axis=1).tolist() == [0, 1, 2] and cosines.min() < 0.2 < cosines.diagonal().min()
+
+
+@pytest.mark.serve
+def test_an_instruction_stands_before_queries(minilm, tmp_path, monkeypatch):
+    plain = Encoder(str(minilm)).documents(TEXTS)
     monkeypatch.setitem(PRESETS, "tiny", Preset("quadrag-tests/preset", CARD, max_length=30))
-    cache_on_the_hubs_terms(tiny, "quadrag-tests/preset", COMMIT)
+    cache_on_the_hubs_terms(minilm, "quadrag-tests/preset", COMMIT)
     preset, both = Encoder("tiny"), Encoder("tiny", on_passages=True)
-    shown = [pooled(tiny, CARD + text, 30) for text in TEXTS]
+    shown = [pooled(minilm, CARD + text, 30) for text in TEXTS]
     assert np.allclose(preset.queries(TEXTS), shown, atol=1e-5) and not np.allclose(plain, shown, atol=1e-3)
-    assert np.allclose(preset.documents(TEXTS), [pooled(tiny, text, 30) for text in TEXTS], atol=1e-5)
+    assert np.allclose(preset.documents(TEXTS), [pooled(minilm, text, 30) for text in TEXTS], atol=1e-5)
     assert np.array_equal(both.documents(TEXTS), preset.queries(TEXTS)), "before passages where it is asked for"
     # A model that brings prompts: they are used.
-    saved = make_encoder(tmp_path / "saved", LETTERS, prompts={"query": "abc: ", "document": "h: "})
+    saved = shutil.copytree(minilm, tmp_path / "saved")
+    settings = saved / "config_sentence_transformers.json"
+    prompts = {"prompts": {"query": "abc: ", "document": "h: "}}
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), **prompts}))
     asked = Encoder(str(saved))
     assert np.allclose(asked.queries(TEXTS), [pooled(saved, "abc: " + text) for text in TEXTS], atol=1e-5)
     assert np.allclose(asked.documents(TEXTS), [pooled(saved, "h: " + text) for text in TEXTS], atol=1e-5)
@@ -142,22 +150,22 @@ def test_an_instruction_stands_before_queries(tiny, tmp_path, monkeypatch):
 
 
 @pytest.mark.serve
-def test_what_cannot_be_loaded_or_used_is_one_line(tiny, tmp_path):
+def test_what_cannot_be_loaded_or_used_is_one_line(minilm, tmp_path):
     import torch
     from safetensors.torch import load_file, save_file
 
     (tmp_path / "empty").mkdir()
-    cut = shutil.copytree(tiny, tmp_path / "cut")
+    cut = shutil.copytree(minilm, tmp_path / "cut")
     (cut / "model.safetensors").write_bytes((cut / "model.safetensors").read_bytes()[:100])
-    broken = shutil.copytree(tiny, tmp_path / "broken")
+    broken = shutil.copytree(minilm, tmp_path / "broken")
     (broken / "config.json").write_text("{")
     for folder in (tmp_path / "empty", cut, broken):
         with pytest.raises(QuadragError, match="cannot load embedding") as caught:
             Encoder(str(folder)).queries(["a"])
         assert "\n" not in str(caught.value) and str(folder) in str(caught.value)
-    sick = shutil.copytree(tiny, tmp_path / "sick")
+    sick = shutil.copytree(minilm, tmp_path / "sick")
     weights = load_file(sick / "model.safetensors")
-    weights["embeddings.LayerNorm.weight"] = torch.full((16,), float("nan"))
+    weights["embeddings.LayerNorm.weight"] = torch.full((384,), float("nan"))
     save_file(weights, sick / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(QuadragError, match="NaN"):
         Encoder(str(sick)).queries(["a"])

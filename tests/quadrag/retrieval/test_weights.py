@@ -1,13 +1,14 @@
 """Weights that need code of their own, and a chat model's that do not fit: refused in one line, or loaded as saved."""
 
 import json
+import shutil
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import make_encoder, make_reranker
+from tiny_models import make_reranker
 
 from quadrag.errors import QuadragError
 from quadrag.parts import Trust
@@ -79,8 +80,8 @@ def torch():
 
 @pytest.mark.serve
 @pytest.mark.usefixtures("torch")
-def test_code_runs_where_it_is_allowed(tmp_path):
-    plain = make_encoder(tmp_path / "tiny", LETTERS)
+def test_code_runs_where_it_is_allowed(minilm, tmp_path):
+    plain = shutil.copytree(minilm, tmp_path / "minilm")
     vectors = Encoder(str(plain)).documents(["abc", "fgh"])
     config = json.loads((plain / "config.json").read_text())
     (plain / "config.json").write_text(json.dumps({**config, "auto_map": {"AutoModel": "turned.Turned"}}))
