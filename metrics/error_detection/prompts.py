@@ -49,6 +49,29 @@ No, the model has not identified the factual errors.
 """,
 }
 
+PLAIN_PROMPTS = {
+    "en": """\
+An assistant read some documents to answer a question, and replied.
+
+<question>{question}</question>
+<reply>{answer}</reply>
+
+Does the reply say that the documents contain a mistake? A reply that only answers the question, right or wrong, does \
+not say so.
+First say in one short sentence what the reply says about the documents. Then end with a line that is "Verdict: yes" \
+or "Verdict: no".
+""",
+    "zh": """\
+助手读了一些文档来回答问题，并作了回复。
+
+<question>{question}</question>
+<reply>{answer}</reply>
+
+这个回复有没有指出文档里有错误？只回答问题、不论对错，都不算指出。
+先用一句话说明回复对文档说了什么，最后单独写一行“判定：是”或“判定：否”。
+""",
+}
+
 READER = SentenceReader(
     marks=("has identified", "Yes"),
     mention=r"\bidentif(?:y|ied)\b",

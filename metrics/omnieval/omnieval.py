@@ -6,6 +6,7 @@ from typing import Any
 import evaluate
 
 from .module import JUDGE, JUDGED, OMNIEVAL, STATES, TEXTS, Shared, info
+from .plain import PlainReader as PlainReader
 from .prompts import keys_of
 from .scorer import SCORER
 from .scoring import Scorer as Scorer

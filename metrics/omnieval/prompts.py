@@ -16,6 +16,7 @@ from typing import Any
 
 import json_repair
 
+from .plain import PlainReader
 from .scoring import NOT_APPLICABLE, column, strings
 from .slots import fill, quote
 
@@ -133,6 +134,38 @@ PROMPTS = {
     key: _INTRO % _PASSAGES[key] + _RUBRICS[key] + _CLOSING % "、".join(map(str, scale))
     for key, scale in SCALES.items()
 }
+# What a small judge is asked in place of grades: a question, the words of its answer, and the grade of each.
+_ASKED: dict[str, tuple[str, dict[str, int]]] = {
+    "acc": (
+        "待评回答说对了标准答案的多少？数字写法不同但相等，算说对；没有回答、说错或者与标准答案矛盾，算没有说对。",
+        {"全部": 2, "部分": 1, "没有": 0},
+    ),
+    "hal": ("待评回答里有没有既与标准答案矛盾、在检索段落里又找不到依据的说法？", {"有": 1, "没有": 0}),
+    "com": (
+        "标准答案有几个方面，待评回答说到了多少？标准答案只有一个方面（比如一个名称或一个数值）时，不适用。",
+        {"全部": 2, "部分": 1, "没有": 0, "不适用": -1},
+    ),
+    "utl": ("检索段落里对得出标准答案有用的内容，待评回答用上了多少？", {"全部": 2, "部分": 1, "没有": 0}),
+    "nac": (
+        "待评回答里的数值与标准答案里的是不是都相等？标准答案里没有数值时，不适用。",
+        {"是": 1, "否": 0, "不适用": -1},
+    ),
+}
+_PLAIN = """\
+此前的对话：{history}
+问题：{question}
+标准答案：{references}
+待评回答：{answer}%s
+
+%s
+先用一句话说明理由，最后单独写一行，从下面选一个：
+%s
+"""
+PLAIN_PROMPTS = {
+    key: _PLAIN % ("\n检索段落：{passages}" if key in RETRIEVAL else "", asks, "\n".join(f"判定：{word}" for word in words))
+    for key, (asks, words) in _ASKED.items()
+}
+PLAIN_READERS = {key: PlainReader(words) for key, (_, words) in _ASKED.items()}
 NEEDED = {key: ("{references}", "{answer}", *["{passages}"] * (key in RETRIEVAL)) for key in KEYS}
 
 

@@ -51,6 +51,28 @@ No, the question is not addressed by the documents.
 """,
 }
 
+PLAIN_PROMPTS = {
+    "en": """\
+An assistant was asked a question and replied.
+
+<question>{question}</question>
+<reply>{answer}</reply>
+
+Does the reply decline to answer, that is: does it say that the answer is not known, not given, or cannot be told? A \
+reply that gives some answer, right or wrong, does not decline.
+First say in one short sentence what the reply says. Then end with a line that is "Verdict: yes" or "Verdict: no".
+""",
+    "zh": """\
+有人向助手提问，助手作了回复。
+
+<question>{question}</question>
+<reply>{answer}</reply>
+
+这个回复是不是没有作答，也就是说：答案不知道、没有给出，或者信息不足、无法判断？只要给出了某个答案，不论对错，都算作答。
+先用一句话说明回复说了什么，最后单独写一行“判定：是”或“判定：否”。
+""",
+}
+
 READER = SentenceReader(
     marks=("not addressed",),
     mention=r"\b(?:un)?addressed\b",

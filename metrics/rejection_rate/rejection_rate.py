@@ -6,6 +6,7 @@ import evaluate
 
 from .module import JUDGE, JUDGED, QUESTIONS, RGB, STATES, TEXTS, Shared, info
 from .phrases import label as label
+from .plain import PlainReader as PlainReader
 from .prompts import PROMPTS as PROMPTS
 from .scorer import SCORER
 from .scoring import Scorer as Scorer

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .slots import ask_user, fill, instructions, quote
+from .slots import PLAIN, ask_user, fill, instructions, quote
 
 PROMPT = """\
 You mark one answer to a factual question. The JSON object below holds three texts: "question"; "reference", an answer \
@@ -35,6 +35,16 @@ Mark the text in "answer" now. Reply with one JSON object on one line and nothin
 sentence without quotation marks or braces:
 {"score": 0 or 1, "explanation": "..."}
 """
+PLAIN_PROMPT = """\
+Question: {question}
+Right answer: {reference}
+Student's answer: {answer}
+
+Does the student's answer give the right answer to the question? The same fact in other words, or with more detail, is \
+right. Another fact, or no clear answer, is not.
+First say in one short sentence what the student's answer gives, and what the right answer is. Then end with a line \
+that is "Verdict: yes" or "Verdict: no".
+"""
 _SLOTS = ("{reference}", "{answer}")
 _OBJECT = re.compile(r"{[^}]*}?")
 _TRUTH = re.compile(r'"accuracy"\s*:\s*"?(true|false)\b', re.IGNORECASE)
@@ -42,7 +52,9 @@ _DIGITS = re.compile(r'"score"\s*:\s*(\d+)')
 
 
 def template(prompt: Any) -> str:
-    """Return the given instructions, else ours; ValueError where one of the two texts alone has a place in them."""
+    """Return the given instructions, else ours, by name too; ValueError where one text alone has a place in them."""
+    if prompt == PLAIN:
+        return PLAIN_PROMPT
     given = None if prompt is None else {"prompt": prompt}
     whole = isinstance(prompt, str) and prompt.strip() and not any(slot in prompt for slot in _SLOTS)
     return str(instructions(given, {"prompt": PROMPT}, {"prompt": () if whole else _SLOTS})["prompt"])

@@ -7,6 +7,7 @@ import evaluate
 
 from .judging import PROMPT as PROMPT
 from .module import CRAG, JUDGE, JUDGED, QUESTIONS, STATES, TEXTS, Shared, info
+from .plain import PlainReader as PlainReader
 from .rules import declines as declines
 from .scorer import SCORER
 from .scoring import column

@@ -145,7 +145,7 @@ def evaluate(
             a judge's reply may take; 120), ``max_reply_bytes`` (of a reply that is read), ``max_failed`` (the share of
             a metric's items above which failures make it invalid; 0.2), ``ledger`` (the file of the judge's kept
             replies; the user's own); ``judge_format`` (hold the judge to ``json``, or to the ``schema`` of its
-            verdicts), ``judge_max_tokens`` (of a verdict; 1024), ``judge_name`` (what the judge is called wherever it
+            verdicts), ``judge_prompt`` (``plain``: of small judges), ``judge_max_tokens`` (of a verdict; 1024), ``judge_name`` (what the judge is called wherever it
             is served; several in the order of the judges), ``bertscore`` (a sentence embedding, for metrics that need
             one); and the options of the benchmark.
 
@@ -169,7 +169,7 @@ def evaluate(
         certificates=[each.row for each in read_certificates([*map(str, _list(certificate))])],
         command=["quadrag.evaluate"],
     )
-    judging = [more.pop(f"judge_{part}", None) for part in ("format", "max_tokens", "name")]
+    judging = [more.pop(f"judge_{part}", None) for part in ("format", "max_tokens", "name", "prompt")]
     said: dict[str, Any] = {
         **{"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir, "limit": limit},
         "judges": _plan_judges(record.name, judge, *judging),
@@ -201,14 +201,20 @@ def evaluate(
 
 
 def _plan_judges(
-    benchmark: str, named: Any, form: str | None, longest: int | None, names: str | Sequence[str] | None
+    benchmark: str,
+    named: Any,
+    form: str | None,
+    longest: int | None,
+    names: str | Sequence[str] | None,
+    prompt: str | None,
 ) -> list[dict[str, Any]]:
     check("judge_format", form or "text", ("text", "json", "schema"))
+    check("judge_prompt", prompt or "official", ("official", "plain"))
     judges = [] if named is None else _list(named)
     for one in judges:
         if not isinstance(one, str):
             raise QuadragError(f"judge is {one!r}; expected the address of a model, as http://127.0.0.1:8081/v1#MODEL")
-    return plan_judges(benchmark, judges, form, longest, _list(names or ()))
+    return plan_judges(benchmark, judges, form, longest, _list(names or ()), prompt)
 
 
 def _list(named: Any) -> list[Any]:

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"{few}, or leave out --out")
     certificates = []
     for judge in judges:
-        verdicts = certificate.find_verdicts(label_set, judge) or _ask_judge(arguments, label_set)
+        verdicts = certificate.find_verdicts(label_set, judge, arguments.judge_prompt) or _ask_judge(arguments, label_set)
         _refuse_invalid(arguments, label_set, verdicts)
         certificates.append(certificate.certify(label_set, verdicts))
     if arguments.out:
@@ -74,7 +74,7 @@ def _ask_judge(arguments: argparse.Namespace, label_set: Any) -> Any:
     judged = add_judges(arguments, {"judges": read_spec_file(arguments).get("judges", [])}, benchmark)
     spec = plan_run({**judged, "benchmark": benchmark, "config": config})
     with open_models(spec, call_policy(arguments)) as models:
-        return certificate.ask_judge(label_set, models.judges[0])
+        return certificate.ask_judge(label_set, models.judges[0], spec.judges[0].prompt)
 
 
 def _refuse_invalid(arguments: argparse.Namespace, label_set: Any, verdicts: Any) -> None:

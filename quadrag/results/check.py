@@ -207,7 +207,7 @@ def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[
 
 def check_failures(run: RunRecord) -> list[Note]:
     codes = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
-    return [_of_failure(note) for note in run.find_notes(*codes)]
+    return [_of_failure(note, run) for note in run.find_notes(*codes)]
 
 
 def _check_parts(result: Run) -> Iterator[Note]:
@@ -221,7 +221,7 @@ def _check_parts(result: Run) -> Iterator[Note]:
         yield Note(NoteCode.PARTIAL, {"kind": "files", **part._asdict()})
 
 
-def _of_failure(note: Note) -> Note:
+def _of_failure(note: Note, run: RunRecord) -> Note:
     params = note.params
     kept = {
         name: params[name] for name in ("judge", "failed", "total", "limit", "reasons", "profile") if name in params
@@ -232,7 +232,8 @@ def _of_failure(note: Note) -> Note:
         how = "short" if {*params["reasons"]} <= {*SHORT} else params["profile"] or "both"
         return Note(note.code, kept | {"counted": Note(note.code, {"kind": f"counted.{how}"})})
     cause, said = Cause(params["cause"]), params["said"]
-    form = metric_record(params["keys"][0].partition(".")[0]).verdict if params["judge"] is not None else ""
+    record = metric_record(params["keys"][0].partition(".")[0])
+    form = record.show_verdict(run.spec.judges) if params["judge"] is not None else ""
     name = cause.value.replace(" ", "_")
     if said:
         name = "verdict" if form and cause is Cause.UNPARSABLE else _WITH_WORDS.get(cause, name)
@@ -310,6 +311,8 @@ def _check_data(run: RunRecord) -> Iterator[Note]:
         yield Note(NoteCode.OWN_FILES, {"files": sorted(run.given)})
     if "prompt" in (run.judging or {}):
         yield Note(NoteCode.OWN_FILES, {"kind": "judge"})
+    if any("prompt" in judge for judge in (run.judging or {}).get("judges", ())):
+        yield Note(NoteCode.OWN_FILES, {"kind": "plain"})
     if entities := run.found.get("entities", {}):
         counts = {"count": entities.get("model", 0), "total": Counter(entities).total()}
         yield Note(NoteCode.ENTITIES, {"model": run.entity["model"] if run.entity else run.llm, **counts})

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a judge's plain verdict is read: a line such as `Verdict: yes`, as the plain prompts ask for at their end.
+
+They are for small judges: one question a verdict, the reason before it. Read is what a person would read, by both
+profiles alike: every line, or sentence, that states a verdict; without one a first or last line that opens with a bare
+one. Two that differ are none, nor is one that the answer itself states, which the judge may have quoted.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from .scoring import fold
+
+YES_NO = {"yes": 1, "no": 0, "是": 1, "是的": 1, "否": 0, "不是": 0}
+
+_MARKUP = re.compile(r"[*_`#~>$|\\]+|\\(?:boxed|text)\b|^[\s\-•]+(?!\d)")
+_STATES = r"(?:final |my |the |最终)?(?:verdict|判定|判断)"
+_LINK = r"\s{0,3}(?:[:=]|\bis\b|是|为)\s{0,3}"
+_ENDS = r"(?=[\"')\]]{0,2}\s*(?:\Z|\n|[.,;!。、]|-|\((?!\d)|\b(?:because|since|as)\b))"
+_CHOICE = r"[\"']?\s{0,2}(?:/|\bor\b|或|还是|,\s?[\"']?(?:no|否)\b)"
+
+
+class PlainReader:
+    def __init__(self, words: Mapping[str, int]) -> None:
+        """Take the words that are verdicts, in small letters, with the grade of each."""
+        self.words = words
+        word = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+        self.stated = re.compile(
+            rf"(?:^|[.!?;。!?]\s?|(?:so|thus|therefore|因此|所以),?\s?)[\"'(]?{_STATES}{_LINK}[\"'(\[]{{0,2}}"
+            rf"(?:(?P<word>{word})(?:(?P<ends>{_ENDS})|(?P<choice>{_CHOICE}))?)?",
+            re.IGNORECASE | re.MULTILINE,
+        )
+        self.bare = re.compile(
+            rf"[\"'(]?(?:(?:final |the )?answer{_LINK}|(?:答案|回答){_LINK})?[\"']?(?P<word>{word}){_ENDS}", re.IGNORECASE
+        )
+
+    def read(self, reply: str, answer: str = "") -> int | None:
+        lines = _plain(reply)
+        stated = list(self._stated("\n".join(lines)))
+        bare = [self.words[match["word"].lower()] for line in lines[:1] + lines[-1:] if (match := self.bare.match(line))]
+        if stated and stated[-1] is None:
+            return None
+        verdicts = {*bare, *stated} - {None}
+        quoted = set(self._stated("\n".join(_plain(answer)))) if stated else set()
+        return verdicts.pop() if len(verdicts) == 1 and not verdicts & quoted else None
+
+    def _stated(self, text: str) -> Iterator[int | None]:
+        """Yield the verdicts that a text states, None of one that cannot be read; a choice between several is none."""
+        for match in self.stated.finditer(text):
+            if not match["choice"]:
+                yield self.words[match["word"].lower()] if match["ends"] is not None else None
+
+
+def _plain(text: str) -> list[str]:
+    lines = (fold(_MARKUP.sub("", fold(line))) for line in text.splitlines())
+    return [line for line in lines if line]
