@@ -17,27 +17,26 @@ _MARKUP = re.compile(r"[*_`#~>$|\\]+|\\(?:boxed|text)\b|^[\s\-•]+(?!\d)")
 _STATES = r"(?:final |my |the |最终)?(?:verdict|判定|判断)"
 _LINK = r"\s{0,3}(?:[:=]|\bis\b|是|为)\s{0,3}"
 _ENDS = r"(?=[\"')\]]{0,2}\s*(?:\Z|\n|[.,;!。、]|-|\((?!\d)|\b(?:because|since|as)\b))"
-_CHOICE = r"[\"']?\s{0,2}(?:/|\bor\b|或|还是|,\s?[\"']?(?:no|否)\b)"
-
 
 class PlainReader:
     def __init__(self, words: Mapping[str, int]) -> None:
         """Take the words that are verdicts, in small letters, with the grade of each."""
         self.words = words
         word = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+        several = rf"[\"']?\s{{0,2}}(?:/|,|、|\bor\b|或|还是)\s{{0,2}}[\"']?(?:{word})"
         self.stated = re.compile(
             rf"(?:^|[.!?;。!?]\s?|(?:so|thus|therefore|因此|所以),?\s?)[\"'(]?{_STATES}{_LINK}[\"'(\[]{{0,2}}"
-            rf"(?:(?P<word>{word})(?:(?P<ends>{_ENDS})|(?P<choice>{_CHOICE}))?)?",
-            re.IGNORECASE | re.MULTILINE,
+            rf"(?:(?P<word>{word})(?:(?P<choice>{several})|(?P<ends>{_ENDS}))?)?",
+            re.MULTILINE,
         )
         self.bare = re.compile(
-            rf"[\"'(]?(?:(?:final |the )?answer{_LINK}|(?:答案|回答){_LINK})?[\"']?(?P<word>{word}){_ENDS}", re.IGNORECASE
+            rf"[\"'(]?(?:(?:final |the )?answer{_LINK}|(?:答案|回答){_LINK})?[\"']?(?P<word>{word}){_ENDS}"
         )
 
     def read(self, reply: str, answer: str = "") -> int | None:
         lines = _plain(reply)
         stated = list(self._stated("\n".join(lines)))
-        bare = [self.words[match["word"].lower()] for line in lines[:1] + lines[-1:] if (match := self.bare.match(line))]
+        bare = [self.words[match["word"]] for line in lines[:1] + lines[-1:] if (match := self.bare.match(line))]
         if stated and stated[-1] is None:
             return None
         verdicts = {*bare, *stated} - {None}
@@ -48,9 +47,9 @@ class PlainReader:
         """Yield the verdicts that a text states, None of one that cannot be read; a choice between several is none."""
         for match in self.stated.finditer(text):
             if not match["choice"]:
-                yield self.words[match["word"].lower()] if match["ends"] is not None else None
+                yield self.words[match["word"]] if match["ends"] is not None else None
 
 
 def _plain(text: str) -> list[str]:
-    lines = (fold(_MARKUP.sub("", fold(line))) for line in text.splitlines())
+    lines = (fold(_MARKUP.sub("", fold(line))).lower() for line in text.splitlines())
     return [line for line in lines if line]

@@ -28,7 +28,8 @@ Args:
     {STATES}
     {JUDGE}
     {QUESTIONS}
-    prompt: the judge's instructions, a text with {{answer}} and {{question}}; default this module's own.
+    prompt: the judge's instructions, a text with {{answer}} and {{question}}; default this module's own; "plain" is
+        one for small judges.
 Returns:
     error_detection, error_detection_judged: in [0, 1], or None without a value; the second with a judge.
     error_correction: in [0, 1], over the items that the judge, or without one the phrase, finds detected; else None.

@@ -27,7 +27,8 @@ Args:
     {STATES}
     {JUDGE}
     {QUESTIONS}
-    prompt: the judge's instructions, a text with {{answer}} and {{question}}; default this module's own.
+    prompt: the judge's instructions, a text with {{answer}} and {{question}}; default this module's own; "plain" is
+        one for small judges.
 Returns:
     rejection_rate, rejection_rate_judged: in [0, 1], or None without a value; the second with a judge.
     unsupported_correct: with references; the share of all answers that are correct all the same.

@@ -103,7 +103,8 @@ def plan_judges(
     judges = []
     for place, text in enumerate(named):
         llm, parameters = _read_judge(text, place)
-        fields = {name: parameters.pop(name) for name in ("response_format",) if name in parameters and prompt != PLAIN}
+        fields = {name: parameters.pop(name) for name in ("response_format",) if name in parameters}
+        fields = {} if prompt == PLAIN else fields
         sampling = {**VERDICT_SAMPLING, **({} if longest is None else {"max_tokens": longest}), **parameters}
         fields |= verdict_format(load(benchmark), form or "text", place)
         fields |= {"name": names[place]} if place < len(names) else {}
