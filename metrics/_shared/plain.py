@@ -18,6 +18,7 @@ _STATES = r"(?:final |my |the |最终)?(?:verdict|判定|判断)"
 _LINK = r"\s{0,3}(?:[:=]|\bis\b|是|为)\s{0,3}"
 _ENDS = r"(?=[\"')\]]{0,2}\s*(?:\Z|\n|[.,;!。、]|-|\((?!\d)|\b(?:because|since|as)\b))"
 
+
 class PlainReader:
     def __init__(self, words: Mapping[str, int]) -> None:
         """Take the words that are verdicts, in small letters, with the grade of each."""

@@ -162,7 +162,8 @@ _PLAIN = """\
 %s
 """
 PLAIN_PROMPTS = {
-    key: _PLAIN % ("\n检索段落：{passages}" if key in RETRIEVAL else "", asks, "\n".join(f"判定：{word}" for word in words))
+    key: _PLAIN
+    % ("\n检索段落：{passages}" if key in RETRIEVAL else "", asks, "\n".join(f"判定：{word}" for word in words))
     for key, (asks, words) in _ASKED.items()
 }
 PLAIN_READERS = {key: PlainReader(words) for key, (_, words) in _ASKED.items()}

@@ -145,9 +145,9 @@ def evaluate(
             a judge's reply may take; 120), ``max_reply_bytes`` (of a reply that is read), ``max_failed`` (the share of
             a metric's items above which failures make it invalid; 0.2), ``ledger`` (the file of the judge's kept
             replies; the user's own); ``judge_format`` (hold the judge to ``json``, or to the ``schema`` of its
-            verdicts), ``judge_prompt`` (``plain``: of small judges), ``judge_max_tokens`` (of a verdict; 1024), ``judge_name`` (what the judge is called wherever it
-            is served; several in the order of the judges), ``bertscore`` (a sentence embedding, for metrics that need
-            one); and the options of the benchmark.
+            verdicts), ``judge_prompt`` (``plain``: of small judges), ``judge_max_tokens`` (of a verdict; 1024),
+            ``judge_name`` (what the judge is called wherever it is served; several in the order of the judges),
+            ``bertscore`` (a sentence embedding, for metrics that need one); and the options of the benchmark.
 
     Returns:
         The scores by metric. The folder holds the page with all tables and answers, ``report.html``.

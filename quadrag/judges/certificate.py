@@ -123,7 +123,7 @@ def ask_judge(labels: LabelSet, judge: Completer, prompt: str | None = None) -> 
 
     def ask(batch: list[Messages]) -> list[Any]:
         replies = list(judge(batch))
-        texts.extend(reply for reply in replies if isinstance(reply, str))
+        texts.extend(reply if isinstance(reply, str) else getattr(reply, "text", "") for reply in replies)
         return replies
 
     with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:
@@ -131,9 +131,11 @@ def ask_judge(labels: LabelSet, judge: Completer, prompt: str | None = None) -> 
         verdicts = judge_items(labels, ask, judge.model, prompt)
     verdicts.service = str(getattr(judge, "service", ""))
     verdicts.usage = {name: value for name, value in judge.spent.items() if name != "oldest"}
-    if "unparsable" in verdicts.reasons.values():
+    if {"unparsable", "truncated"} & {*verdicts.reasons.values()}:
         single = find_graded(f"{labels.graded.metric}.{labels.graded.key}")
-        verdicts.unread = next((text for text in texts if read_replies(single, [text], prompt) == [None]), "")
+        verdicts.unread = next(
+            (text for text in filter(None, texts) if read_replies(single, [text], prompt) == [None]), ""
+        )
     return verdicts
 
 

@@ -24,6 +24,7 @@ from .run import ALL, PROFILES, UNJUDGED, Cause, Counts, Run, Score, ScoreKey, S
 
 # Of which a run keeps what was said, with the kind of their sentence then.
 _WITH_WORDS = {Cause.API_ERROR: "said", Cause.RAISED: "raised_said", Cause.UNPARSABLE: "said"}
+_IN_WORDS = {Cause.UNPARSABLE: "verdict", Cause.TRUNCATED: "verdict_cut"}  # of what a judge said
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +148,13 @@ def _check_run(scores: Sequence[Score], run: RunRecord, failures: AllFailures) -
             alike = (code, key.config, key.split, form, str(lost))
             groups.setdefault(alike, []).append((key, lost))
     notes = []
-    for (code, _, _, form, _), group in groups.items():
+    for (code, *_), group in groups.items():
         lost = group[0][1]
         said = next(iter(run.failures.values()), None) if lost.cause in _WITH_WORDS else None
         params = {name: getattr(lost, name) for name in ("profile", "failed", "total", "reasons")}
         params |= {"judge": run.judge, "limit": run.max_failed, "cause": lost.cause.value}
-        params["said"] = run.verdict if form and run.judge and lost.cause is Cause.UNPARSABLE else said
+        is_verdict = run.judge and metric_record(group[0][0].metric).verdict and lost.cause in _IN_WORDS
+        params["said"] = run.verdict if is_verdict and code is NoteCode.INVALID else said
         notes.append(_note(code, [key for key, _ in group], **params))
 
     unjudged: dict[tuple[str, str], list[ScoreKey]] = {}
@@ -236,7 +238,7 @@ def _of_failure(note: Note, run: RunRecord) -> Note:
     form = record.show_verdict(run.spec.judges) if params["judge"] is not None else ""
     name = cause.value.replace(" ", "_")
     if said:
-        name = "verdict" if form and cause is Cause.UNPARSABLE else _WITH_WORDS.get(cause, name)
+        name = (_IN_WORDS if form and cause in _IN_WORDS else _WITH_WORDS).get(cause, name)
     kind = name if cause in (Cause.JUDGE_UNREAD, Cause.JUDGE_DEAD) else "share"
     why = Note(NoteCode.INVALID, {"kind": f"why.{name}", **kept, "said": said, "form": form})
     return Note(note.code, {"kind": kind, **kept, "why": why})

@@ -209,7 +209,7 @@ def read_keywords(
         raise QuadragError(f"the judges of {metric.name} are asked alike; give all of them one prompt")
     if PLAIN in names:
         if "prompt" in keywords:
-            raise QuadragError("--prompts tell judges one thing, and their prompt, plain, another; leave out one of them")
+            raise QuadragError("--prompts say what judges are told, and the plain prompt too; leave out one of them")
         if not metric_record(metric.module).plain:
             raise QuadragError(f"{metric.module} has no plain prompt; leave it out, or the judge")
         keywords["prompt"] = PLAIN

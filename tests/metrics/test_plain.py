@@ -1,4 +1,4 @@
-"""The plain prompts and their one reader: what small models wrote as judges, read as a person reads it, or not at all."""
+"""The plain prompts and their one reader: what small models wrote, read as a person reads it, or not at all."""
 
 from collections.abc import Callable
 from pathlib import Path

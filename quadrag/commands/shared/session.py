@@ -66,7 +66,7 @@ def add_judges(arguments: argparse.Namespace, partial: dict[str, Any], benchmark
         )
     judges = plan_judges(benchmark, named, arguments.judge_format, None, prompt=arguments.judge_prompt)
     for place, judge in enumerate(from_file[: len(judges)]):
-        typed = {name: judges[place][name] for name in ("llm", "prompt") if name in judges[place]}
+        typed: dict[str, Any] = {name: judges[place][name] for name in ("llm", "prompt") if name in judges[place]}
         judges[place] = {**merge(judges[place], judge), **typed}
     return {**partial, "judges": judges} if judges else partial
 
