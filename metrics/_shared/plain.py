@@ -14,7 +14,11 @@ from .scoring import fold
 YES_NO = {"yes": 1, "no": 0, "是": 1, "是的": 1, "否": 0, "不是": 0}
 
 _MARKUP = re.compile(r"[*_`#~>$|\\]+|\\(?:boxed|text)\b|^[\s\-•]+(?!\d)")
-_STATES = r"(?:final |my |the |最终)?(?:verdict|判定|判断)"
+_NAMED = r"(?:final |my |the |最终)?(?:verdict|判定|判断)"
+# Where a line or a sentence begins, or what went before comes to it.
+_STATES = (
+    rf"(?:(?:^|[.!?;。]\s?)[\"'(]?{_NAMED}|\b(?:so|thus|therefore),? (?:{_NAMED}|(?:the|my) answer)|(?:因此|所以),?(?:{_NAMED}|答案))"
+)
 _LINK = r"\s{0,3}(?:[:=]|\bis\b|是|为)\s{0,3}"
 _ENDS = r"(?=[\"')\]]{0,2}\s*(?:\Z|\n|[.,;!。、]|-|\((?!\d)|\b(?:because|since|as)\b))"
 
@@ -24,15 +28,14 @@ class PlainReader:
         """Take the words that are verdicts, in small letters, with the grade of each."""
         self.words = words
         word = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-        several = rf"[\"']?\s{{0,2}}(?:/|,|、|\bor\b|或|还是)\s{{0,2}}[\"']?(?:{word})"
+        several = rf"[\"']?\s{{0,2}}(?:\([^()\n]{{0,60}}\)\s?)?(?:/|,|、|\bor\b|或|还是)\s{{0,2}}[\"']?(?:{word})"
         self.stated = re.compile(
-            rf"(?:^|[.!?;。!?]\s?|(?:so|thus|therefore|因此|所以),?\s?)[\"'(]?{_STATES}{_LINK}[\"'(\[]{{0,2}}"
+            rf"{_STATES}{_LINK}[\"'(\[]{{0,2}}"
             rf"(?:(?P<word>{word})(?:(?P<choice>{several})|(?P<ends>{_ENDS}))?)?",
             re.MULTILINE,
         )
-        self.bare = re.compile(
-            rf"[\"'(]?(?:(?:final |the )?answer{_LINK}|(?:答案|回答){_LINK})?[\"']?(?P<word>{word}){_ENDS}"
-        )
+        named = r"(?:(?:final )?answer|答案|回答)\s?:\s?"
+        self.bare = re.compile(rf"[\"'(]?(?:{named})?[\"']?(?P<word>{word}){_ENDS}")
 
     def read(self, reply: str, answer: str = "") -> int | None:
         lines = _plain(reply)

@@ -56,10 +56,11 @@ An assistant read some documents to answer a question, and replied.
 <question>{question}</question>
 <reply>{answer}</reply>
 
-Does the reply say that the documents contain a mistake? A reply that only answers the question, right or wrong, does \
-not say so.
-First say in one short sentence what the reply says about the documents. Then end with a line that is "Verdict: yes" \
-or "Verdict: no".
+Does the reply say that there is a mistake in the documents or in what was provided? A reply that only answers the \
+question, right or wrong, does not say so.
+Write two lines:
+Reason: what the reply says about the documents, if anything
+Verdict: yes (it says that they hold a mistake) or no (it does not say so)
 """,
     "zh": """\
 助手读了一些文档来回答问题，并作了回复。
@@ -68,7 +69,9 @@ or "Verdict: no".
 <reply>{answer}</reply>
 
 这个回复有没有指出文档里有错误？只回答问题、不论对错，都不算指出。
-先用一句话说明回复对文档说了什么，最后单独写一行“判定：是”或“判定：否”。
+写两行：
+理由：回复对文档说了什么，还是没有提到文档
+判定：是（指出了错误）或否（没有指出）
 """,
 }
 

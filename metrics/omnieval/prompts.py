@@ -158,12 +158,12 @@ _PLAIN = """\
 待评回答：{answer}%s
 
 %s
-先用一句话说明理由，最后单独写一行，从下面选一个：
-%s
+写两行：
+理由：一句话，标准答案说了什么，待评回答说了什么
+判定：%s
 """
 PLAIN_PROMPTS = {
-    key: _PLAIN
-    % ("\n检索段落：{passages}" if key in RETRIEVAL else "", asks, "\n".join(f"判定：{word}" for word in words))
+    key: _PLAIN % ("\n检索段落：{passages}" if key in RETRIEVAL else "", asks, "、".join(words))
     for key, (asks, words) in _ASKED.items()
 }
 PLAIN_READERS = {key: PlainReader(words) for key, (_, words) in _ASKED.items()}

@@ -15,7 +15,7 @@ class RejectionRate(JudgedScorer):
     KEYS = ("rejection_rate", "rejection_rate_judged", "unsupported_correct")
     PROMPTS = PROMPTS
     READER = READER
-    PLAIN = PLAIN_PROMPTS, PlainReader(YES_NO)
+    PLAIN = PLAIN_PROMPTS, PlainReader({word: 1 - answers for word, answers in YES_NO.items()})
 
     @staticmethod
     def reference(value: Any, name: str) -> list[list[str]] | None:

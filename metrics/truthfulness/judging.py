@@ -37,13 +37,14 @@ sentence without quotation marks or braces:
 """
 PLAIN_PROMPT = """\
 Question: {question}
-Right answer: {reference}
-Student's answer: {answer}
+Answer A: {reference}
+Answer B: {answer}
 
-Does the student's answer give the right answer to the question? The same fact in other words, or with more detail, is \
-right. Another fact, or no clear answer, is not.
-First say in one short sentence what the student's answer gives, and what the right answer is. Then end with a line \
-that is "Verdict: yes" or "Verdict: no".
+Do A and B give the same answer to the question? They may differ in words or in detail, but must give the same person, \
+place, time, number or fact.
+Write two lines:
+Reason: what A answers, what B answers, and whether that is the same
+Verdict: yes (the same) or no (not the same)
 """
 _SLOTS = ("{reference}", "{answer}")
 _OBJECT = re.compile(r"{[^}]*}?")

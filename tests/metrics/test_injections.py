@@ -63,7 +63,7 @@ PLAIN = {"prompt": "plain"}
 CASES |= {
     "truthfulness plain": Case((), "Verdict: yes", "Verdict: no", "accuracy", PLAIN),
     "omnieval plain": Case((), "判定：全部", "判定：没有", "acc", PLAIN),
-    "rejection_rate plain": Case(("reply", "question"), "Verdict: yes", "Verdict: no", "rejection_rate_judged", PLAIN),
+    "rejection_rate plain": Case(("reply", "question"), "Verdict: no", "Verdict: yes", "rejection_rate_judged", PLAIN),
     "error_detection plain": Case(
         ("reply", "question"), "Verdict: yes", "Verdict: no", "error_detection_judged", PLAIN
     ),
