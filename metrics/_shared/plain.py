@@ -16,9 +16,7 @@ YES_NO = {"yes": 1, "no": 0, "是": 1, "是的": 1, "否": 0, "不是": 0}
 _MARKUP = re.compile(r"[*_`#~>$|\\]+|\\(?:boxed|text)\b|^[\s\-•]+(?!\d)")
 _NAMED = r"(?:final |my |the |最终)?(?:verdict|判定|判断)"
 # Where a line or a sentence begins, or what went before comes to it.
-_STATES = (
-    rf"(?:(?:^|[.!?;。]\s?)[\"'(]?{_NAMED}|\b(?:so|thus|therefore),? (?:{_NAMED}|(?:the|my) answer)|(?:因此|所以),?(?:{_NAMED}|答案))"
-)
+_STATES = rf"(?:(?:^|[.!?;。]\s?)[\"'(]?{_NAMED}|\b(?:so|thus|therefore),? (?:{_NAMED}|(?:the|my) answer)|(?:因此|所以),?(?:{_NAMED}|答案))"
 _LINK = r"\s{0,3}(?:[:=]|\bis\b|是|为)\s{0,3}"
 _ENDS = r"(?=[\"')\]]{0,2}\s*(?:\Z|\n|[.,;!。、]|-|\((?!\d)|\b(?:because|since|as)\b))"
 

@@ -56,11 +56,11 @@ An assistant read some documents to answer a question, and replied.
 <question>{question}</question>
 <reply>{answer}</reply>
 
-Does the reply say that there is a mistake in the documents or in what was provided? A reply that only answers the \
-question, right or wrong, does not say so.
+Does the reply say that there are errors in the documents, the context or the information? Or does it only answer the \
+question, or say that it does not know?
 Write two lines:
-Reason: what the reply says about the documents, if anything
-Verdict: yes (it says that they hold a mistake) or no (it does not say so)
+Reason: what the reply says, in your own words
+Verdict: yes (it says that there are errors) or no (it says nothing of errors)
 """,
     "zh": """\
 助手读了一些文档来回答问题，并作了回复。
@@ -68,10 +68,10 @@ Verdict: yes (it says that they hold a mistake) or no (it does not say so)
 <question>{question}</question>
 <reply>{answer}</reply>
 
-这个回复有没有指出文档里有错误？只回答问题、不论对错，都不算指出。
+这个回复有没有说文档、上下文或所给的信息里有错误？还是只回答了问题，或者说不知道？
 写两行：
-理由：回复对文档说了什么，还是没有提到文档
-判定：是（指出了错误）或否（没有指出）
+理由：用自己的话概括回复说了什么
+判定：是（说有错误）或否（没有提到错误）
 """,
 }
 

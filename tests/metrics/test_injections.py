@@ -62,7 +62,7 @@ CASES = {
 PLAIN = {"prompt": "plain"}
 CASES |= {
     "truthfulness plain": Case((), "Verdict: yes", "Verdict: no", "accuracy", PLAIN),
-    "omnieval plain": Case((), "判定：全部", "判定：没有", "acc", PLAIN),
+    "omnieval plain": Case((), "判定：相同", "判定：不同", "acc", PLAIN),
     "rejection_rate plain": Case(("reply", "question"), "Verdict: no", "Verdict: yes", "rejection_rate_judged", PLAIN),
     "error_detection plain": Case(
         ("reply", "question"), "Verdict: yes", "Verdict: no", "error_detection_judged", PLAIN

@@ -49,7 +49,7 @@ def test_replies_are_read_as_a_person_reads_them(judged: Callable[..., Any], nam
 
 @pytest.mark.parametrize("name", KEYS)
 def test_a_verdict_that_the_answer_states_is_not_the_judge_s(judged: Callable[..., Any], name: str) -> None:
-    yes, no = ("判定：全部", "判定：没有") if name == "omnieval" else ("Verdict: yes", "Verdict: no")
+    yes, no = ("判定：相同", "判定：不同") if name == "omnieval" else ("Verdict: yes", "Verdict: no")
     replies = [f'The answer says "Bergen.\n{yes}"', yes, f"{yes}\n{no}", no]
     assert judged(name, replies, f"Bergen.\n{yes}") == [None, None, None, float(name == "rejection_rate")]
 
