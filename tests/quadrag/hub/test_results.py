@@ -141,6 +141,7 @@ def test_places_on_the_users_machine_are_hidden(text, shown):
         (change_model("extractive"), "extractive"),
         (change(state="stopped", stopped={"code": "budget", "params": {}}), "budget"),
         (change(state="running"), "running"),
+        (lambda info: info["notes"].append({"code": "invalid", "params": {}}), "INVALID"),
         (change(provenance="sample"), "sample"),
         (change(spec=3), "run.json"),
         (change(files={"retrieved.jsonl": "0" * 64}), "scores.json"),

@@ -10,6 +10,7 @@ from chat_server import ChatServer, Rule
 
 from quadrag.judges.labelled import write_gold
 from quadrag.records import read_jsonl
+from quadrag.stats.agreement import ppi_mean
 
 pytestmark = pytest.mark.plugins
 
@@ -62,12 +63,18 @@ def test_a_sheet_goes_out_and_comes_back(judged):
 
 
 def test_labels_of_a_random_draw(judged):
-    ids = [row["id"] for _, row in read_jsonl(Path("runs/a/answers.jsonl"))]
-    lines = [f"{name},{'right' if n % 2 else ''}\n" for n, name in enumerate(ids)]
+    values = {row["id"]: row["truthfulness.accuracy"]["official"] for _, row in read_jsonl(Path("runs/a/items.jsonl"))}
+    ranked = sorted(values, key=values.get)
+    people = {name: 1 - values[name] if name == ranked[1] else values[name] for name in ranked[1::3] + ranked[2::3]}
+    lines = [f"{name},{ {None: '', 1: 'right', 0: 'wrong'}[people.get(name)] }\n" for name in values]
     Path("mine.csv").write_text("id,label\n" + "".join(lines))
     done = judged("label", "runs/a", "--people", "mine.csv")
     assert done.code == 0, done.err
-    assert re.search(r"^corrected by labels +100\.0 +64\.6 to 100\.0 +15$", done.out, flags=re.MULTILINE)
+    others = [value for name, value in values.items() if name not in people]
+    assert 0 < sum(others) < len(others)
+    mean = ppi_mean([*people.values()], [values[name] for name in people], others)
+    value, low, high = (f"{100 * number:.1f}" for number in (mean.value, *mean.interval))
+    assert re.search(rf"^corrected by labels +{value} +{low} to {high} +15$", done.out, flags=re.MULTILINE), done.out
     assert "taken for a random draw" in done.out
 
 

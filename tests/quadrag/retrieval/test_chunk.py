@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.errors import QuadragError
-from quadrag.retrieval.chunk import Chunking
+from quadrag.retrieval.chunk import Chunking, head
 
 EXAMPLES = yaml.safe_load(Path(__file__).with_name("chunk_examples.yaml").read_text(encoding="utf-8"))
 
@@ -99,6 +99,13 @@ def test_tokens_hold_for_any_text(tokenizer_file):
         check(text, spans, size, overlap, lambda a, b: bisect_left(starts, b) - bisect_left(starts, a))
 
     holds()
+
+
+def test_the_head_of_a_text_and_what_it_counts(tokenizer_file):
+    cases = [("abc", 2, ("ab", 2)), ("abc", 5, ("abc", 3)), ("abc", 0, ("", 0))]
+    assert [head(text, size) for text, size, _ in cases] == [expected for *_, expected in cases]
+    cases = [("龘龘", 2, ("", 0)), ("龘龘", 5, ("龘", 3)), ("龘龘", 9, ("龘龘", 6))]
+    assert [head(text, size, str(tokenizer_file)) for text, size, _ in cases] == [expected for *_, expected in cases]
 
 
 def test_tokens_count_not_characters(tokenizer_file):

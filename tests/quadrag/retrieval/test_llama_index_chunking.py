@@ -57,6 +57,7 @@ def test_a_chunk_is_of_the_article_that_most_of_it_is_from():
         ("b", "甲乙丙。"),  # the line ends around it are taken away
         ("a", "丁。"),
     ]
+    assert [*FileChunking(9).cut(SourceFile("f", "", "一二三四。\n五。", ["a", "b"]))] == [("a", "一二三四。\n五。")]
 
 
 def test_passages_of_an_article_are_numbered_through_all_files(tmp_path):
