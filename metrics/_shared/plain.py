@@ -15,10 +15,9 @@ YES_NO = {"yes": 1, "no": 0, "是": 1, "是的": 1, "否": 0, "不是": 0}
 
 _MARKUP = re.compile(r"[*_`#~>$|\\]+|\\(?:boxed|text)\b|^[\s\-•]+(?!\d)")
 _NAMED = r"(?:final |my |the |最终)?(?:verdict|判定|判断)"
-# Where a line or a sentence begins, or what went before comes to it.
-_STATES = rf"(?:(?:^|[.!?;。]\s?)[\"'(]?{_NAMED}|\b(?:so|thus|therefore),? (?:{_NAMED}|(?:the|my) answer)|(?:因此|所以),?(?:{_NAMED}|答案))"
+_SO = rf"\b(?:so|thus|therefore),? (?:{_NAMED}|(?:the|my) answer)|(?:因此|所以),?(?:{_NAMED}|答案)"
 _LINK = r"\s{0,3}(?:[:=]|\bis\b|是|为)\s{0,3}"
-_ENDS = r"(?=[\"')\]]{0,2}\s*(?:\Z|\n|[.,;!。、]|-|\((?!\d)|\b(?:because|since|as)\b))"
+_ENDS = r"(?=[\"')\]]{0,2}(?:\s*(?:\Z|\n|[.,;!。、])|\s+-|\s*\(|\s+(?:because|since|as)\b))"
 
 
 class PlainReader:
@@ -28,7 +27,7 @@ class PlainReader:
         word = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
         several = rf"[\"']?\s{{0,2}}(?:\([^()\n]{{0,60}}\)\s?)?(?:/|,|、|\bor\b|或|还是)\s{{0,2}}[\"']?(?:{word})"
         self.stated = re.compile(
-            rf"{_STATES}{_LINK}[\"'(\[]{{0,2}}"
+            rf"(?:(?:^|[.!?;。]\s?)[\"'(]?{_NAMED}|{_SO}){_LINK}[\"'(\[]{{0,2}}"
             rf"(?:(?P<word>{word})(?:(?P<choice>{several})|(?P<ends>{_ENDS}))?)?",
             re.MULTILINE,
         )
@@ -36,14 +35,14 @@ class PlainReader:
         self.bare = re.compile(rf"[\"'(]?(?:{named})?[\"']?(?P<word>{word}){_ENDS}")
 
     def read(self, reply: str, answer: str = "") -> int | None:
-        lines = _plain(reply)
+        lines, shown = _plain(reply), _plain(answer)
         stated = list(self._stated("\n".join(lines)))
-        bare = [self.words[match["word"]] for line in lines[:1] + lines[-1:] if (match := self.bare.match(line))]
         if stated and stated[-1] is None:
             return None
-        verdicts = {*bare, *stated} - {None}
-        quoted = set(self._stated("\n".join(_plain(answer)))) if stated else set()
-        return verdicts.pop() if len(verdicts) == 1 and not verdicts & quoted else None
+        opens = [self.bare.match(line) for line in lines[:1] + lines[-1:] if line not in shown]
+        verdicts = {*stated, *(self.words[match["word"]] for match in opens if match)} - {None}
+        is_quoted = verdicts & {*self._stated("\n".join(shown))}
+        return verdicts.pop() if len(verdicts) == 1 and not is_quoted else None
 
     def _stated(self, text: str) -> Iterator[int | None]:
         """Yield the verdicts that a text states, None of one that cannot be read; a choice between several is none."""

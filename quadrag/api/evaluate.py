@@ -169,10 +169,12 @@ def evaluate(
         certificates=[each.row for each in read_certificates([*map(str, _list(certificate))])],
         command=["quadrag.evaluate"],
     )
-    judging = [more.pop(f"judge_{part}", None) for part in ("format", "max_tokens", "name", "prompt")]
+    prompt = more.pop("judge_prompt", "official")
+    check("judge_prompt", prompt, ("official", "plain"))
+    judging = [more.pop(f"judge_{part}", None) for part in ("format", "max_tokens", "name")]
     said: dict[str, Any] = {
         **{"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir, "limit": limit},
-        "judges": _plan_judges(record.name, judge, *judging),
+        "judges": [{**each, "prompt": prompt} for each in _plan_judges(record.name, judge, *judging)],
         "embed": more.pop("bertscore", None),
         "options": more,
         "system": {"function": called},
@@ -201,20 +203,14 @@ def evaluate(
 
 
 def _plan_judges(
-    benchmark: str,
-    named: Any,
-    form: str | None,
-    longest: int | None,
-    names: str | Sequence[str] | None,
-    prompt: str | None,
+    benchmark: str, named: Any, form: str | None, longest: int | None, names: str | Sequence[str] | None
 ) -> list[dict[str, Any]]:
     check("judge_format", form or "text", ("text", "json", "schema"))
-    check("judge_prompt", prompt or "official", ("official", "plain"))
     judges = [] if named is None else _list(named)
     for one in judges:
         if not isinstance(one, str):
             raise QuadragError(f"judge is {one!r}; expected the address of a model, as http://127.0.0.1:8081/v1#MODEL")
-    return plan_judges(benchmark, judges, form, longest, _list(names or ()), prompt)
+    return plan_judges(benchmark, judges, form, longest, _list(names or ()))
 
 
 def _list(named: Any) -> list[Any]:

@@ -16,7 +16,6 @@ from quadrag import catalogue
 from quadrag.benchmark import Benchmark, JudgePreset, OptionSpec, load
 from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, pick, read_yaml, unknown_name
-from quadrag.metrics._shared.slots import PLAIN
 from quadrag.parts import SETTINGS, Trust, validate
 from quadrag.scoring.judging import verdict_format
 from quadrag.spec import (
@@ -87,28 +86,20 @@ def name_benchmark(partial: Partial) -> str:
 
 
 def plan_judges(
-    benchmark: str,
-    named: Sequence[str],
-    form: str | None,
-    longest: int | None,
-    names: Sequence[str] = (),
-    prompt: str | None = None,
+    benchmark: str, named: Sequence[str], form: str | None, longest: int | None, names: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """Return what `RunSpec.judges` says of judges, each named by a spec, or a preset as ``NAME=http://...``.
 
     Verdicts of `benchmark` have a `form`, ``text``, ``json`` or ``schema``, and at most `longest` tokens, 1024 when
-    None. The judges' `names` are what they are called wherever they are served; `prompt` is the name of what they are
-    asked by.
+    None. The judges' `names` are what they are called wherever they are served.
     """
     judges = []
     for place, text in enumerate(named):
         llm, parameters = _read_judge(text, place)
         fields = {name: parameters.pop(name) for name in ("response_format",) if name in parameters}
-        fields = {} if prompt == PLAIN else fields
         sampling = {**VERDICT_SAMPLING, **({} if longest is None else {"max_tokens": longest}), **parameters}
         fields |= verdict_format(load(benchmark), form or "text", place)
         fields |= {"name": names[place]} if place < len(names) else {}
-        fields |= {"prompt": prompt} if prompt else {}
         judges.append({"llm": llm, "sampling": sampling, **fields})
     return judges
 

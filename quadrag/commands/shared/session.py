@@ -64,10 +64,11 @@ def add_judges(arguments: argparse.Namespace, partial: dict[str, Any], benchmark
         raise QuadragError(
             f"the file speaks of {len(from_file)} judges, and {len(named)} have an address; name each by --judge"
         )
-    judges = plan_judges(benchmark, named, arguments.judge_format, None, prompt=arguments.judge_prompt)
+    judges = plan_judges(benchmark, named, arguments.judge_format, None)
     for place, judge in enumerate(from_file[: len(judges)]):
-        typed: dict[str, Any] = {name: judges[place][name] for name in ("llm", "prompt") if name in judges[place]}
-        judges[place] = {**merge(judges[place], judge), **typed}
+        judges[place] = {**merge(judges[place], judge), "llm": judges[place]["llm"]}
+    if arguments.judge_prompt:
+        judges = [{**judge, "prompt": arguments.judge_prompt} for judge in judges]
     return {**partial, "judges": judges} if judges else partial
 
 
