@@ -6,12 +6,13 @@ loads no evaluate module.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from quadrag.catalogue import metric_folder
 from quadrag.errors import unknown_name
+from quadrag.metrics._shared.slots import PLAIN
 from quadrag.parts import Record
 
 FILE = "metric.yaml"
@@ -47,11 +48,16 @@ class MetricRecord(Record):
     needs: tuple[str, ...] = ()  # inputs besides answers and references; with ``ranks`` these are lists of ids
     configs: tuple[str, ...] = ()  # the names that it can be loaded with; () where there is one config
     verdict: str = ""  # one of a judge's, as it is read; "" where no judge is asked
+    plain: str = ""  # the same by the plain prompt; "" where there is none
     ruled: str = ""  # what rules decide in place of its judge, and how that is asked, in sentences
     verdict_schema: bool = False  # whether it publishes the `response_format` that holds replies to its verdicts
     replies: Mapping[str, str] = {}  # by what stands in a prompt, a usual reply
     zh: Mapping[str, str] = {}  # the Chinese of its sentences: `about`, `differs`, `none` and `asks`
     form: Mapping[str, tuple[str, ...]] = {}  # what the page of its Space asks for, with an example, a line an item
+
+    def show_verdict(self, judges: Sequence[Any]) -> str:
+        """Return a verdict as judges are asked for it."""
+        return self.plain if any(judge.prompt == PLAIN for judge in judges) else self.verdict
 
     def prose(self, text: str) -> dict[str, str]:
         return {"en": text, "zh": self.zh.get(text, text)}

@@ -18,6 +18,7 @@ from quadrag.chat.keys import hide_user, shown_url
 from quadrag.chat.policy import MOST_FAILED as MOST_FAILED
 from quadrag.chat.policy import CallPolicy as CallPolicy
 from quadrag.errors import QuadragError, read_yaml
+from quadrag.metrics._shared.slots import PLAIN
 from quadrag.parts import KINDS, SETTINGS, Count, Number, Part, Retrieval, RetrieverSpec, Text
 
 EXTRACTIVE = "extractive"
@@ -90,9 +91,19 @@ class Chat(Part):
 
 
 class Judge(Chat):
-    """A chat model that judges; `response_format` is the request's field that holds it to a form of its verdicts."""
+    """A chat model that judges, by the metric's `prompt` of that name.
 
+    `response_format` is the request's field that holds it to a form of its verdicts.
+    """
+
+    prompt: Literal["official", "plain"] = "official"
     response_format: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _check_form(self) -> Judge:
+        if self.prompt == PLAIN and self.response_format:
+            raise ValueError("a plain prompt asks for a line of text; leave out the response_format, or --judge-format")
+        return self
 
 
 class Service(Part):

@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from .scoring import Column, Item, Request, Scorer, column, fold, strings
-from .slots import ask_user, fill, instructions
+from .slots import PLAIN, ask_user, fill, instructions
 
 REJECTION = ("信息不足", "insufficient information")
 FACTUAL_ERROR = ("事实性错误", "factual errors")
@@ -186,11 +186,13 @@ class JudgedScorer(LanguageScorer):
     COLUMNS: ClassVar[Mapping[str, Column]] = {"questions": ("question", strings)}
     PROMPTS: ClassVar[Mapping[str, str]]  # by language
     READER: ClassVar[SentenceReader]
+    PLAIN: ClassVar[tuple[Mapping[str, str], Any]]  # the same for small judges: prompts by language, and the reader
 
     def __init__(self, *, language: str = "en", prompt: str | None = None, **common: Any) -> None:
         super().__init__(language=language, **common)
-        given = None if prompt is None else {"prompt": prompt}
-        self.prompt = instructions(given, {"prompt": self.PROMPTS[language]}, {"prompt": ["{answer}"]})["prompt"]
+        given = None if prompt in (None, PLAIN) else {"prompt": prompt}
+        ours = self.PLAIN[0] if prompt == PLAIN else self.PROMPTS
+        self.prompt = instructions(given, {"prompt": ours[language]}, {"prompt": ["{answer}"]})["prompt"]
         self.keys = [key for key in self.KEYS if self.judges or not key.endswith("_judged")]
 
     def ask(self, item: Item, profile: str) -> Generator[list[Request], list[Any], float | str]:
@@ -200,5 +202,9 @@ class JudgedScorer(LanguageScorer):
         shown = {"question": item["question"], "answer": item["prediction"]}
         (reply,) = yield [{"messages": ask_user(fill(self.prompt, shown))}]
         text, why = self.hear(reply, profile)
-        value = None if text is None else self.READER.read(text, profile)
-        return why or ("unparsable" if value is None else value)
+        if text is None:
+            return why
+        texts, reader = self.PLAIN
+        is_plain = self.prompt == texts[self.language]
+        value = reader.read(text, shown["answer"]) if is_plain else self.READER.read(text, profile)
+        return "unparsable" if value is None else float(value)

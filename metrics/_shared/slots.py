@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+PLAIN = "plain"  # the name of the prompts for small judges, of which `plain.py` reads the replies
 _MARKUP = frozenset("<>{}[]`")
 # Control and format characters, lone surrogates, private use, line and paragraph separators: what is not seen.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))

@@ -6,6 +6,7 @@ import evaluate
 
 from .module import JUDGE, JUDGED, QUESTIONS, RGB, STATES, TEXTS, Shared, info
 from .phrases import label as label
+from .plain import PlainReader as PlainReader
 from .prompts import PROMPTS as PROMPTS
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
@@ -27,7 +28,8 @@ Args:
     {STATES}
     {JUDGE}
     {QUESTIONS}
-    prompt: the judge's instructions, a text with {{answer}} and {{question}}; default this module's own.
+    prompt: the judge's instructions, a text with {{answer}} and {{question}}; default this module's own; "plain" is
+        one for small judges.
 Returns:
     error_detection, error_detection_judged: in [0, 1], or None without a value; the second with a judge.
     error_correction: in [0, 1], over the items that the judge, or without one the phrase, finds detected; else None.

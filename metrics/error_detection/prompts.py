@@ -49,6 +49,32 @@ No, the model has not identified the factual errors.
 """,
 }
 
+PLAIN_PROMPTS = {
+    "en": """\
+An assistant read some documents to answer a question, and replied.
+
+<question>{question}</question>
+<reply>{answer}</reply>
+
+Does the reply say that there are errors in the documents, the context or the information? Or does it only answer the \
+question, or say that it does not know?
+Write two lines:
+Reason: what the reply says, in your own words
+Verdict: yes (it says that there are errors) or no (it says nothing of errors)
+""",
+    "zh": """\
+助手读了一些文档来回答问题，并作了回复。
+
+<question>{question}</question>
+<reply>{answer}</reply>
+
+这个回复有没有说文档、上下文或所给的信息里有错误？还是只回答了问题，或者说不知道？
+写两行：
+理由：用自己的话概括回复说了什么
+判定：是（说有错误）或否（没有提到错误）
+""",
+}
+
 READER = SentenceReader(
     marks=("has identified", "Yes"),
     mention=r"\bidentif(?:y|ied)\b",

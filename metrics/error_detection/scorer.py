@@ -2,7 +2,8 @@
 """RGB's error detection and correction: by phrase and, with a judge, by its verdict."""
 
 from .phrases import FACTUAL_ERROR, JudgedScorer, correct, label, says
-from .prompts import PROMPTS, READER
+from .plain import YES_NO, PlainReader
+from .prompts import PLAIN_PROMPTS, PROMPTS, READER
 from .scoring import NOT_APPLICABLE, Item, Rounds, row
 
 
@@ -11,6 +12,7 @@ class ErrorDetection(JudgedScorer):
     KEYS = ("error_detection", "error_detection_judged", "error_correction")
     PROMPTS = PROMPTS
     READER = READER
+    PLAIN = PLAIN_PROMPTS, PlainReader(YES_NO)
 
     def mark(self, item: Item, profile: str) -> Rounds:
         answer, gold = item["prediction"], item["reference"]

@@ -6,6 +6,7 @@ from typing import Any
 import evaluate
 
 from .module import JUDGE, JUDGED, OMNIEVAL, STATES, TEXTS, Shared, info
+from .plain import PlainReader as PlainReader
 from .prompts import keys_of
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
@@ -32,6 +33,7 @@ Args:
     {STATES}
     prompts: mapping from acc, hal, com, utl, nac to the judge's instructions, a text (or a system's and a user's) with
         {{references}}, {{answer}}, {{question}}, {{history}} and {{passages}}; default this module's own.
+    prompt: "plain" for those for small judges, which give words in place of grades.
 Returns:
     acc, hal, com, utl, nac: in [0, 1], or None without a value, official ones may be above; of hal lower is better;
         com and nac over the items to which they apply, by the judge.

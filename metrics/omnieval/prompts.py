@@ -16,6 +16,7 @@ from typing import Any
 
 import json_repair
 
+from .plain import PlainReader
 from .scoring import NOT_APPLICABLE, column, strings
 from .slots import fill, quote
 
@@ -132,6 +133,61 @@ _PASSAGES = {key: ', "passages": {passages}' if key in RETRIEVAL else "" for key
 PROMPTS = {
     key: _INTRO % _PASSAGES[key] + _RUBRICS[key] + _CLOSING % "、".join(map(str, scale))
     for key, scale in SCALES.items()
+}
+# What a small judge is asked in place of grades: a question, and words with what each says, and its grade.
+_ASKED: dict[str, tuple[str, dict[str, tuple[str, int]]]] = {
+    "acc": (
+        "待评回答与标准答案的意思相同吗？数字、单位写法不同但数值相等，算相同。",
+        {
+            "相同": ("意思都一样", 2),
+            "部分相同": ("说对一部分，其余没有说或说错", 1),
+            "不同": ("说错、矛盾或没有回答", 0),
+        },
+    ),
+    "hal": (
+        "待评回答有没有说出与标准答案矛盾、检索段落也不支持的内容？没有回答，或者只说了一部分，都不算矛盾。",
+        {"矛盾": ("说了这样的内容", 1), "不矛盾": ("没有说", 0)},
+    ),
+    "com": (
+        "标准答案讲到的各个方面，待评回答讲对了多少？",
+        {
+            "全部": ("每个方面都讲对", 2),
+            "部分": ("讲对其中一些", 1),
+            "没有": ("一个也没有讲对", 0),
+            "不适用": ("标准答案只是一个名称或一个数值", -1),
+        },
+    ),
+    "utl": (
+        "检索段落里对得出标准答案有用的内容，待评回答用上了多少？",
+        {"全部": ("都用上", 2), "部分": ("用上一些，或者另有编造", 1), "没有": ("没有用上，或者段落里没有", 0)},
+    ),
+    "nac": (
+        "标准答案里的数值，待评回答是不是都给出而且相等？写法、单位不同但数值相等，算相等。",
+        {"相等": ("都相等", 1), "不相等": ("有一个不相等或没有给出", 0), "不适用": ("标准答案里没有数值", -1)},
+    ),
+}
+_PLAIN = """\
+此前的对话：{history}
+问题：{question}
+标准答案：{references}
+待评回答：{answer}%s
+
+%s
+写两行：
+理由：标准答案说了什么，待评回答说了什么，两者相比如何
+判定：%s
+"""
+PLAIN_PROMPTS = {
+    key: _PLAIN
+    % (
+        "\n检索段落：{passages}" if key in RETRIEVAL else "",
+        asks,
+        "、".join(f"{word}（{meaning}）" for word, (meaning, _) in words.items()),
+    )
+    for key, (asks, words) in _ASKED.items()
+}
+PLAIN_READERS = {
+    key: PlainReader({word: grade for word, (_, grade) in words.items()}) for key, (_, words) in _ASKED.items()
 }
 NEEDED = {key: ("{references}", "{answer}", *["{passages}"] * (key in RETRIEVAL)) for key in KEYS}
 

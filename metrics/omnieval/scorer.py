@@ -9,6 +9,8 @@ from .prompts import (
     KEYS,
     NAMES,
     NEEDED,
+    PLAIN_PROMPTS,
+    PLAIN_READERS,
     PROMPTS,
     READABLE,
     RETRIEVAL,
@@ -22,7 +24,7 @@ from .prompts import (
     value,
 )
 from .scoring import NOT_APPLICABLE, Column, Item, Rounds, Scorer, read_accepted, row, strings
-from .slots import instructions
+from .slots import PLAIN, instructions
 from .verdict_reader import CHINESE, VerdictReader
 
 _VERDICTS = {key: VerdictReader(FIELD, READABLE[key], NAMES[key], CHINESE) for key in KEYS}
@@ -39,10 +41,14 @@ class Omnieval(Scorer):
         "history": ("history", turns),
     }
 
-    def __init__(self, *, prompts: Any = None, **common: Any) -> None:
+    def __init__(self, *, prompts: Any = None, prompt: str | None = None, **common: Any) -> None:
         super().__init__(**common)
         self.keys = keys_of(self.config)
-        chosen = instructions(prompts, PROMPTS, NEEDED)  # each a user's message, or a system's and a user's
+        if prompt not in (None, PLAIN) or (prompt and prompts):
+            raise ValueError(f"prompt is {prompt!r:.60}; expected {PLAIN!r}, or prompts alone")
+        self.plain = prompt == PLAIN
+        ours = PLAIN_PROMPTS if self.plain else PROMPTS
+        chosen = instructions(prompts, ours, NEEDED)  # each a user's message, or a system's and a user's
         self.words = {key: (chosen[key],) if isinstance(chosen[key], str) else tuple(chosen[key]) for key in self.keys}
         self.prompt = "\0".join("\1".join(self.words[key]) for key in self.keys)
 
@@ -84,8 +90,11 @@ class Omnieval(Scorer):
         cells: dict[str, float | str] = {}
         for key, reply in zip(self.keys, replies, strict=True):
             text, reason = self.hear(reply, profile)
-            cells[key] = reason if text is None else value(READERS[profile](text, key), key)
+            cells[key] = reason if text is None else value(self._read(text, answer, key, profile), key)
         return row(cells)
+
+    def _read(self, reply: str, answer: str, key: str, profile: str) -> int | None:
+        return PLAIN_READERS[key].read(reply, answer) if self.plain else READERS[profile](reply, key)
 
     def conditions(self, profile: str) -> dict[str, str]:
         return {"metrics": "+".join(self.keys)}

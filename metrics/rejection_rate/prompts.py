@@ -51,6 +51,32 @@ No, the question is not addressed by the documents.
 """,
 }
 
+PLAIN_PROMPTS = {
+    "en": """\
+An assistant was asked a question and replied.
+
+<question>{question}</question>
+<reply>{answer}</reply>
+
+Does the reply answer the question? It does if it gives some answer, right or wrong, and however careful. It does not \
+if it says that the answer is not known, not given or not to be found.
+Write two lines:
+Reason: what the reply gives in answer to the question, if anything
+Verdict: yes (it gives an answer) or no (it gives none)
+""",
+    "zh": """\
+有人向助手提问，助手作了回复。
+
+<question>{question}</question>
+<reply>{answer}</reply>
+
+这个回复有没有回答问题？只要给出了某个答案，不论对错，都算回答；如果说不知道、没有提到、信息不足或无法确定，就不算回答。
+写两行：
+理由：回复对问题给出了什么答案，还是没有给出
+判定：是（回答了）或否（没有回答）
+""",
+}
+
 READER = SentenceReader(
     marks=("not addressed",),
     mention=r"\b(?:un)?addressed\b",

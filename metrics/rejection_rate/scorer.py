@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .phrases import REJECTION, JudgedScorer, correct, label, parts, says
-from .prompts import PROMPTS, READER
+from .plain import YES_NO, PlainReader
+from .prompts import PLAIN_PROMPTS, PROMPTS, READER
 from .scoring import Item, Rounds, row, strings
 
 
@@ -14,6 +15,7 @@ class RejectionRate(JudgedScorer):
     KEYS = ("rejection_rate", "rejection_rate_judged", "unsupported_correct")
     PROMPTS = PROMPTS
     READER = READER
+    PLAIN = PLAIN_PROMPTS, PlainReader({word: 1 - answers for word, answers in YES_NO.items()})
 
     @staticmethod
     def reference(value: Any, name: str) -> list[list[str]] | None:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .slots import ask_user, fill, instructions, quote
+from .slots import PLAIN, ask_user, fill, instructions, quote
 
 PROMPT = """\
 You mark one answer to a factual question. The JSON object below holds three texts: "question"; "reference", an answer \
@@ -35,6 +35,17 @@ Mark the text in "answer" now. Reply with one JSON object on one line and nothin
 sentence without quotation marks or braces:
 {"score": 0 or 1, "explanation": "..."}
 """
+PLAIN_PROMPT = """\
+Question: {question}
+Answer A: {reference}
+Answer B: {answer}
+
+Do A and B give the same answer to the question? They may differ in words or in detail, but must give the same person, \
+place, time, number or fact.
+Write two lines:
+Reason: what A answers, what B answers, and whether that is the same
+Verdict: yes (the same) or no (not the same)
+"""
 _SLOTS = ("{reference}", "{answer}")
 _OBJECT = re.compile(r"{[^}]*}?")
 _TRUTH = re.compile(r'"accuracy"\s*:\s*"?(true|false)\b', re.IGNORECASE)
@@ -42,7 +53,9 @@ _DIGITS = re.compile(r'"score"\s*:\s*(\d+)')
 
 
 def template(prompt: Any) -> str:
-    """Return the given instructions, else ours; ValueError where one of the two texts alone has a place in them."""
+    """Return the given instructions, else ours, by name too; ValueError where one text alone has a place in them."""
+    if prompt == PLAIN:
+        return PLAIN_PROMPT
     given = None if prompt is None else {"prompt": prompt}
     whole = isinstance(prompt, str) and prompt.strip() and not any(slot in prompt for slot in _SLOTS)
     return str(instructions(given, {"prompt": PROMPT}, {"prompt": () if whole else _SLOTS})["prompt"])

@@ -13,7 +13,8 @@ from math import inf
 from numbers import Real
 from typing import Any, ClassVar
 
-from .judging import PROMPT, official, official_either, requests, template
+from .judging import PLAIN_PROMPT, PROMPT, official, official_either, requests, template
+from .plain import YES_NO, PlainReader
 from .rules import CORRECT, INCORRECT, MISSING, distinct, settle, trimmer
 from .scoring import (
     NOT_APPLICABLE,
@@ -46,6 +47,7 @@ _RATINGS = {
 READERS = {"official": official, "corrected": VerdictReader("score", (0, 1)).read}
 # Of other instructions than ours: the form of the paper's printed ones too, `"Accuracy": "True"`.
 OWN_READERS = {"official": official_either, "corrected": VerdictReader("score", (0, 1), "accuracy").read}
+_PLAIN = PlainReader(YES_NO)
 
 
 def read_ratings(ratings: Any, name: str, n: int) -> list[str]:
@@ -105,7 +107,7 @@ class Truthfulness(Scorer):
             outcomes = [outcome or _NO_JUDGE]
             if self.judges:
                 asked = requests(self.prompt, item["question"], undecided, answer)
-                outcomes = yield from self._ask(asked, outcome, profile)
+                outcomes = yield from self._ask(asked, answer, outcome, profile)
                 ruled = not asked
             cells = _average(outcomes)
         why = cells["truthfulness"]
@@ -114,21 +116,25 @@ class Truthfulness(Scorer):
         return row(cells, ruled)
 
     def _ask(
-        self, asked: Sequence[Request], outcome: str, profile: str
+        self, asked: Sequence[Request], answer: str, outcome: str, profile: str
     ) -> Generator[list[Request], list[Any], list[str]]:
         """Return what each judge makes of an item: right where it accepts any, else wrong or why a verdict lacks."""
         replies = yield [{**request, "judge": place} for place in range(self.judges) for request in asked]
-        read = (READERS if self.prompt == PROMPT else OWN_READERS)[profile]
         outcomes: list[str] = []
         for place in range(self.judges):
             verdicts: set[int | str] = set()
             for reply in replies[place * len(asked) : (place + 1) * len(asked)]:
                 text, why = self.hear(reply, profile)
-                verdict = None if text is None else read(text)
+                verdict = None if text is None else self._read(text, answer, profile)
                 verdicts.add(why or "unparsable" if verdict is None else verdict)
             lacking = [verdict for verdict in verdicts if isinstance(verdict, str)]
             outcomes.append(CORRECT if 1 in verdicts else outcome or (choose_reason(lacking) if lacking else INCORRECT))
         return outcomes
+
+    def _read(self, reply: str, answer: str, profile: str) -> int | None:
+        if self.prompt == PLAIN_PROMPT:
+            return _PLAIN.read(reply, answer)
+        return (READERS if self.prompt == PROMPT else OWN_READERS)[profile](reply)
 
     def conditions(self, profile: str) -> dict[str, str]:
         signed = {"failures": "hallucination" if profile == "official" else "unscored", "tokenizer": self.tokenizer}

@@ -7,6 +7,7 @@ import evaluate
 
 from .judging import PROMPT as PROMPT
 from .module import CRAG, JUDGE, JUDGED, QUESTIONS, STATES, TEXTS, Shared, info
+from .plain import PlainReader as PlainReader
 from .rules import declines as declines
 from .scorer import SCORER
 from .scoring import column
@@ -39,7 +40,8 @@ Args:
         care, and has items without one unscored.
     {STATES}
     prompt: the judge's instructions, a text with {{reference}}, {{answer}} and {{question}}, or without slots, as the
-        paper prints one (A.2.2): question, accepted answers and answer then follow it. Default this module's own.
+        paper prints one (A.2.2): question, accepted answers and answer then follow it. Default this module's own;
+        "plain" is one for small judges.
 Returns:
     truthfulness: in [-1, 1], or None without a value.
     accuracy, hallucination, missing: in [0, 1] or None; `unscored_share`, with "corrected", makes them 1.

@@ -145,9 +145,9 @@ def evaluate(
             a judge's reply may take; 900), ``max_reply_bytes`` (of a reply that is read), ``max_failed`` (the share of
             a metric's items above which failures make it invalid; 0.2), ``ledger`` (the file of the judge's kept
             replies; the user's own); ``judge_format`` (hold the judge to ``json``, or to the ``schema`` of its
-            verdicts), ``judge_max_tokens`` (of a verdict; 1024), ``judge_name`` (what the judge is called wherever it
-            is served; several in the order of the judges), ``bertscore`` (a sentence embedding, for metrics that need
-            one); and the options of the benchmark.
+            verdicts), ``judge_prompt`` (``plain``: of small judges), ``judge_max_tokens`` (of a verdict; 1024),
+            ``judge_name`` (what the judge is called wherever it is served; several in the order of the judges),
+            ``bertscore`` (a sentence embedding, for metrics that need one); and the options of the benchmark.
 
     Returns:
         The scores by metric. The folder holds the page with all tables and answers, ``report.html``.
@@ -169,10 +169,12 @@ def evaluate(
         certificates=[each.row for each in read_certificates([*map(str, _list(certificate))])],
         command=["quadrag.evaluate"],
     )
+    prompt = more.pop("judge_prompt", "official")
+    check("judge_prompt", prompt, ("official", "plain"))
     judging = [more.pop(f"judge_{part}", None) for part in ("format", "max_tokens", "name")]
     said: dict[str, Any] = {
         **{"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir, "limit": limit},
-        "judges": _plan_judges(record.name, judge, *judging),
+        "judges": [{**each, "prompt": prompt} for each in _plan_judges(record.name, judge, *judging)],
         "embed": more.pop("bertscore", None),
         "options": more,
         "system": {"function": called},

@@ -61,6 +61,7 @@ class Failure:
     reason: str
     detail: str
     asked: bool = True  # False where the call was not made
+    text: str = ""  # what came of a verdict that was cut
 
 
 Outcome = Reply | Failure
@@ -70,7 +71,7 @@ ReadAnswer = tuple[str | None, str | None, str]  # a text, its reasoning, and a 
 def as_verdict(result: Outcome) -> str | Failure:
     """Return what a judge hands on: the text, or a failure, which a reply cut by length is too."""
     if isinstance(result, Reply) and result.finish_reason == "length":
-        return Failure("truncated", "the reply was cut by length; raise max_tokens")
+        return Failure("truncated", "the reply was cut by length; raise max_tokens", text=result.text)
     return result if isinstance(result, Failure) else result.text
 
 

@@ -13,6 +13,7 @@ Examples:
 """
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,9 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"{few}, or leave out --out")
     certificates = []
     for judge in judges:
-        verdicts = certificate.find_verdicts(label_set, judge) or _ask_judge(arguments, label_set)
+        verdicts = certificate.find_verdicts(label_set, judge, arguments.judge_prompt) or _ask_judge(
+            arguments, label_set
+        )
         _refuse_invalid(arguments, label_set, verdicts)
         certificates.append(certificate.certify(label_set, verdicts))
     if arguments.out:
@@ -74,7 +77,7 @@ def _ask_judge(arguments: argparse.Namespace, label_set: Any) -> Any:
     judged = add_judges(arguments, {"judges": read_spec_file(arguments).get("judges", [])}, benchmark)
     spec = plan_run({**judged, "benchmark": benchmark, "config": config})
     with open_models(spec, call_policy(arguments)) as models:
-        return certificate.ask_judge(label_set, models.judges[0])
+        return certificate.ask_judge(label_set, models.judges[0], spec.judges[0].prompt)
 
 
 def _refuse_invalid(arguments: argparse.Namespace, label_set: Any, verdicts: Any) -> None:
@@ -84,8 +87,9 @@ def _refuse_invalid(arguments: argparse.Namespace, label_set: Any, verdicts: Any
     asked = len(label_set.items) - len(verdicts.by_rule)
     lacking = asked - sum(grade is not None for grade in verdicts.grades.values())
     if verdicts.usage and lacking > asked * call_policy(arguments).max_failed:
-        unread = f", as {known_keys().line(verdicts.unread, _SHOWN)!r}" if verdicts.unread else ""
-        what = f"{verdicts.judge} gave no readable verdict on {lacking} of {asked} items{unread}"
+        unread = f", first {known_keys().line(verdicts.unread, _SHOWN)!r}" if verdicts.unread else ""
+        counts = ", ".join(f"{why} {n}" for why, n in Counter(verdicts.reasons.values()).most_common())
+        what = f"{verdicts.judge} gave no readable verdict on {lacking} of {asked} items ({counts}){unread}"
         raise GateFailed(f"INVALID, {what}; no certificate", 3)
     judged = certificate.list_judged(label_set, verdicts)
     if arguments.out and (few := certificate.find_few(judged)):

@@ -23,11 +23,12 @@ from quadrag.chat.client import Completer
 from quadrag.errors import QuadragError, pick
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive
+from quadrag.metrics._shared.slots import PLAIN
 from quadrag.printing import Progress
 from quadrag.records import write_text
 from quadrag.reporting.table import ALIKE, FEW, NOTHING, Cell, Row, Table, format_value
 from quadrag.results import PROFILES, Note
-from quadrag.results.certificates import FORM, Certificate, read_signature, round_two
+from quadrag.results.certificates import FORM, Certificate, find_use, read_signature, round_two
 from quadrag.scoring.drive import Judge, Messages
 from quadrag.sheet import read_sheet
 from quadrag.spec import RunSpec
@@ -64,19 +65,19 @@ def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
 # Without a model.
 
 
-def find_verdicts(labels: LabelSet, spec: str) -> Verdicts | None:
+def find_verdicts(labels: LabelSet, spec: str, prompt: str | None = None) -> Verdicts | None:
     """Find the verdicts of a file, or of a judge recorded with a set; None of a model, which is asked."""
     path = Path(spec)
     if path.is_file() or (path.suffix in (".csv", ".tsv", ".jsonl") and "://" not in spec):
-        return read_verdicts(labels, path)
+        return read_verdicts(labels, path, prompt)
     if not spec.startswith(RECORDED):
         return None
     name = spec.removeprefix(RECORDED)
     return Verdicts(name, pick(f"judge recorded with {labels.name}", name, labels.recorded))
 
 
-def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
-    """Read a judge's verdicts: a sheet with `id` and `verdict`, a grade or the judge's reply.
+def read_verdicts(labels: LabelSet, path: Path, prompt: str | None = None) -> Verdicts:
+    """Read a judge's verdicts: a sheet with `id` and `verdict`, a grade or the judge's reply to the `prompt`.
 
     Raises QuadragError for ids without a label, and answers other than people saw.
     """
@@ -85,7 +86,7 @@ def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
     read = {text: labels.graded.read(text) for text in texts.values()}
     if labels.graded.metric and not labels.pairs:
         replies = [text for text, grade in read.items() if text and grade is None]
-        read |= zip(replies, read_replies(labels.graded, replies), strict=True)
+        read |= zip(replies, read_replies(labels.graded, replies, prompt), strict=True)
     for name, text in texts.items():
         if text and read[text] is None:
             expected = f"{labels.graded.spelled}, or nothing"
@@ -117,35 +118,37 @@ def find_benchmark(graded: Graded) -> tuple[str, str]:
     raise QuadragError(f"no benchmark here asks a judge for {graded.name}; give a file of its verdicts as --judge")
 
 
-def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
+def ask_judge(labels: LabelSet, judge: Completer, prompt: str | None = None) -> Verdicts:
     texts: list[str] = []
 
     def ask(batch: list[Messages]) -> list[Any]:
         replies = list(judge(batch))
-        texts.extend(reply for reply in replies if isinstance(reply, str))
+        texts.extend(reply if isinstance(reply, str) else getattr(reply, "text", "") for reply in replies)
         return replies
 
     with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:
         judge.on_progress = progress.update
-        verdicts = judge_items(labels, ask, judge.model)
+        verdicts = judge_items(labels, ask, judge.model, prompt)
     verdicts.service = str(getattr(judge, "service", ""))
     verdicts.usage = {name: value for name, value in judge.spent.items() if name != "oldest"}
-    if "unparsable" in verdicts.reasons.values():
+    if {"unparsable", "truncated"} & {*verdicts.reasons.values()}:
         single = find_graded(f"{labels.graded.metric}.{labels.graded.key}")
-        verdicts.unread = next((text for text in texts if read_replies(single, [text]) == [None]), "")
+        verdicts.unread = next(
+            (text for text in filter(None, texts) if read_replies(single, [text], prompt) == [None]), ""
+        )
     return verdicts
 
 
-def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:
+def read_replies(graded: Graded, replies: Sequence[str], prompt: str | None = None) -> list[str | None]:
     """Return the grade that each reply says of some answer, None of one in which none can be read."""
     ids = [str(n) for n in range(len(replies))]
     items = [Item(name, "", "question", "answer", golds=("gold",), passages=("passage",)) for name in ids]
-    verdicts = judge_items(LabelSet("", graded, items, {}), lambda batch: list(replies))
+    verdicts = judge_items(LabelSet("", graded, items, {}), lambda batch: list(replies), prompt=prompt)
     return [verdicts.grades.get(name) for name in ids]
 
 
-def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:
-    """Return the verdict on each item as the metric makes it of what `judge` replies.
+def judge_items(labels: LabelSet, judge: Judge, model: str = "", prompt: str | None = None) -> Verdicts:
+    """Return the verdict on each item as the metric makes it of what `judge` replies to its `prompt` of that name.
 
     Both answers of a pair are judged, each by itself.
     """
@@ -154,6 +157,8 @@ def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:
     scorer_class = load_scorer(graded.metric)
     language = "zh" if any(_CHINESE.search(item.question) for item in labels.items) else "en"
     options = {"language": language} if "language" in inspect.signature(scorer_class).parameters else {}
+    if prompt == PLAIN:
+        options["prompt"] = prompt
     config = graded.key if graded.key in metric_record(graded.metric).configs else None
     scorer = scorer_class(profiles=(PROFILE,), judges=1, config=config, **options)
     columns = {
@@ -209,6 +214,7 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
         "ceiling": ceiling._asdict() if ceiling else None,
         "usage": dict(verdicts.usage),
     }
+    figures["use"], figures["apart"] = find_use(figures)
     if ruled:
         all_grades = [*grades, *(verdicts.by_rule[item.id] for item in ruled)]
         figures["pipeline"] = {**_agree([*judged, *ruled], all_grades, classes), "by_rule": len(ruled)}

@@ -9,6 +9,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
 from pathlib import Path
 from statistics import fmean
 from typing import Any, TypeAlias
@@ -93,6 +94,15 @@ def _find_doubt(name: str, verdicts: Verdicts, lines: Lines) -> dict[str, Any] |
     return {"doubt": FAR, "verdict": verdict, "words": words, **counts}
 
 
+class Use(StrEnum):
+    """What a judge may be used for."""
+
+    NOTHING = "nothing"  # it agrees with people no better than chance
+    UNKNOWN = "unknown"  # its agreement may be chance alone, of so few labels
+    RANKING = "ranking"  # of systems further apart than the share of verdicts that people may not share
+    ALONE = "alone"  # it agrees with people as they do with each other
+
+
 FORM = "quadrag certificate 1"
 _NO_KAPPA = 0.1  # as by chance, where it may be 0
 _NONE = "none"  # in a signature
@@ -136,12 +146,7 @@ class Certificate:
 
     @property
     def is_chance(self) -> bool:
-        return self._may_be_chance and (self.figures["kappa"] or 0) <= _NO_KAPPA
-
-    @property
-    def _may_be_chance(self) -> bool:
-        kappa, between = self.figures["kappa"], self.figures["kappa_interval"]
-        return kappa is None or (between[0] if between else kappa) <= 0
+        return find_use(self.figures)[0] is Use.NOTHING
 
     def note(self, keys: Sequence[str]) -> Note:
         figures = self.figures
@@ -149,9 +154,22 @@ class Certificate:
         low_high = f" (95% {_percent(between[0])}\u2013{_percent(between[1])})" if between else ""
         params: dict[str, Any] = {"judge": self.judge, "agreement": f"{_percent(figures['agreement'])}%{low_high}"}
         params |= {"labels": self.labels["name"], "kappa": round_two(figures["kappa"]), "keys": list(keys)}
-        if self.is_chance:
+        use, apart = find_use(figures)
+        if use is Use.NOTHING:
             return Note(NoteCode.JUDGE_BY_CHANCE, params)
-        return Note(NoteCode.JUDGE_AGREEMENT, params | ({"kind": "doubt"} if self._may_be_chance else {}))
+        return Note(NoteCode.JUDGE_AGREEMENT, params | {"kind": use.value, "apart": _percent(apart)})
+
+
+def find_use(figures: Mapping[str, Any]) -> tuple[Use, float]:
+    """Find what a judge may be used for, and the share of verdicts that people may not share, at most.
+
+    Errors that all favour one of two systems move their values apart by no more than that share of the answers.
+    """
+    kappa, between, ceiling = figures["kappa"], figures["kappa_interval"], figures["ceiling"]
+    apart = 1 - (figures["agreement_interval"] or [figures["agreement"]])[0]
+    if kappa is None or (between[0] if between else kappa) <= 0:
+        return (Use.NOTHING if (kappa or 0) <= _NO_KAPPA else Use.UNKNOWN), apart
+    return (Use.ALONE if ceiling and kappa >= ceiling["kappa"] > 0 else Use.RANKING), apart
 
 
 def round_two(value: float | None) -> str:

@@ -24,6 +24,7 @@ from .run import ALL, PROFILES, UNJUDGED, Cause, Counts, Run, Score, ScoreKey, S
 
 # Of which a run keeps what was said, with the kind of their sentence then.
 _WITH_WORDS = {Cause.API_ERROR: "said", Cause.RAISED: "raised_said", Cause.UNPARSABLE: "said"}
+_IN_WORDS = {Cause.UNPARSABLE: "verdict", Cause.TRUNCATED: "verdict_cut"}  # of what a judge said
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +148,13 @@ def _check_run(scores: Sequence[Score], run: RunRecord, failures: AllFailures) -
             alike = (code, key.config, key.split, form, str(lost))
             groups.setdefault(alike, []).append((key, lost))
     notes = []
-    for (code, _, _, form, _), group in groups.items():
+    for (code, *_), group in groups.items():
         lost = group[0][1]
         said = next(iter(run.failures.values()), None) if lost.cause in _WITH_WORDS else None
         params = {name: getattr(lost, name) for name in ("profile", "failed", "total", "reasons")}
         params |= {"judge": run.judge, "limit": run.max_failed, "cause": lost.cause.value}
-        params["said"] = run.verdict if form and run.judge and lost.cause is Cause.UNPARSABLE else said
+        is_verdict = run.judge and metric_record(group[0][0].metric).verdict and lost.cause in _IN_WORDS
+        params["said"] = run.verdict if is_verdict and code is NoteCode.INVALID else said
         notes.append(_note(code, [key for key, _ in group], **params))
 
     unjudged: dict[tuple[str, str], list[ScoreKey]] = {}
@@ -207,7 +209,7 @@ def check_context(result: Run, scores: Sequence[Score], profile: str = PROFILES[
 
 def check_failures(run: RunRecord) -> list[Note]:
     codes = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
-    return [_of_failure(note) for note in run.find_notes(*codes)]
+    return [_of_failure(note, run) for note in run.find_notes(*codes)]
 
 
 def _check_parts(result: Run) -> Iterator[Note]:
@@ -223,7 +225,7 @@ def _check_parts(result: Run) -> Iterator[Note]:
         yield Note(NoteCode.PARTIAL, {"kind": "files", **part._asdict()})
 
 
-def _of_failure(note: Note) -> Note:
+def _of_failure(note: Note, run: RunRecord) -> Note:
     params = note.params
     kept = {
         name: params[name] for name in ("judge", "failed", "total", "limit", "reasons", "profile") if name in params
@@ -234,10 +236,11 @@ def _of_failure(note: Note) -> Note:
         how = "short" if {*params["reasons"]} <= {*SHORT} else params["profile"] or "both"
         return Note(note.code, kept | {"counted": Note(note.code, {"kind": f"counted.{how}"})})
     cause, said = Cause(params["cause"]), params["said"]
-    form = metric_record(params["keys"][0].partition(".")[0]).verdict if params["judge"] is not None else ""
+    record = metric_record(params["keys"][0].partition(".")[0])
+    form = record.show_verdict(run.spec.judges) if params["judge"] is not None else ""
     name = cause.value.replace(" ", "_")
     if said:
-        name = "verdict" if form and cause is Cause.UNPARSABLE else _WITH_WORDS.get(cause, name)
+        name = (_IN_WORDS if form and cause in _IN_WORDS else _WITH_WORDS).get(cause, name)
     kind = name if cause in (Cause.JUDGE_UNREAD, Cause.JUDGE_DEAD) else "share"
     why = Note(NoteCode.INVALID, {"kind": f"why.{name}", **kept, "said": said, "form": form})
     return Note(note.code, {"kind": kind, **kept, "why": why})
@@ -312,6 +315,8 @@ def _check_data(run: RunRecord) -> Iterator[Note]:
         yield Note(NoteCode.OWN_FILES, {"files": sorted(run.given)})
     if "prompt" in (run.judging or {}):
         yield Note(NoteCode.OWN_FILES, {"kind": "judge"})
+    if any("prompt" in judge for judge in (run.judging or {}).get("judges", ())):
+        yield Note(NoteCode.OWN_FILES, {"kind": "plain"})
     if entities := run.found.get("entities", {}):
         counts = {"count": entities.get("model", 0), "total": Counter(entities).total()}
         yield Note(NoteCode.ENTITIES, {"model": run.entity["model"] if run.entity else run.llm, **counts})

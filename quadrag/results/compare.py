@@ -335,7 +335,8 @@ def _describe_judges(run: RunRecord) -> list[str]:
     if run.judge is None:
         return [""] * 3
     services = ", ".join(name for role, name in run.services.items() if role.startswith("judge"))
-    prompt = run.judging.get("prompt", "–")
+    names = [judge["prompt"] for judge in run.judging.get("judges", ()) if "prompt" in judge]
+    prompt = run.judging.get("prompt") or ", ".join(dict.fromkeys(names))
     return [run.judge, f"{run.judge} ({services})" if services else "", f"{run.judge} (prompt {prompt or '–'})"]
 
 

@@ -23,13 +23,14 @@ from quadrag.chat.tokens import reckon_chat
 from quadrag.data.authors import know_files
 from quadrag.errors import NotReady
 from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
+from quadrag.metrics._shared.slots import PLAIN
 from quadrag.printing import Progress
 from quadrag.provenance import Share, Source, join
 from quadrag.records import Answer, Key, Passage, Question, append_rows, digest, dumps, jsonl_text, read_whole_rows
 from quadrag.results import Asked, Run, RunRecord, Score
 from quadrag.results.check import settle_scores
 from quadrag.results.items import find_short
-from quadrag.scoring.drive import DeadJudge, ScoringInputs
+from quadrag.scoring.drive import DeadJudge, ScoringInputs, read_keywords
 from quadrag.scoring.judging import Scored, check_judges, count_verdicts, score_answers
 from quadrag.scoring.served import read_served
 from quadrag.spec import CallPolicy, Chat, RunSpec
@@ -155,7 +156,7 @@ def describe(loaded: Loaded, models: Models) -> RunRecord:
         searched["search"] = describe_search(spec.retrieves, spec.retrieval)
     metrics = benchmark.metrics(spec)
     # What is wrong with a metric's arguments is said before a call is made.
-    keywords = {metric.module: benchmark.keywords(metric, questions, spec) for metric in metrics}
+    keywords = {metric.module: read_keywords(benchmark, metric, questions, spec) for metric in metrics}
     digests = {
         "quadrag": __version__,
         "splits": list(dict.fromkeys(question.split for question in questions)),
@@ -175,7 +176,7 @@ def describe(loaded: Loaded, models: Models) -> RunRecord:
             for metric in metrics
             if metric.judged
         }
-        own_prompts = [given["prompt"] for given in judged.values() if "prompt" in given]
+        own_prompts = [given["prompt"] for given in judged.values() if given.get("prompt", PLAIN) != PLAIN]
         judging["judges"] = [_identify(*pair) for pair in zip(spec.judges, models.judges, strict=True)]
         judging["given"] = digest(judged)
         judging |= {"prompt": digest(own_prompts)} if own_prompts else {}
@@ -190,7 +191,8 @@ def describe(loaded: Loaded, models: Models) -> RunRecord:
 
 def _identify(named: Any, asked: Any) -> dict[str, Any]:
     service = getattr(named, "name", None) or getattr(asked, "service", None)
-    return {"model": name_model(named, asked), "service": service, "parameters": dict(asked.parameters)}
+    plain = {"prompt": PLAIN} if getattr(named, "prompt", None) == PLAIN else {}
+    return {"model": name_model(named, asked), "service": service, "parameters": dict(asked.parameters), **plain}
 
 
 def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | None) -> None:

@@ -18,6 +18,7 @@ from quadrag.chat.policy import BudgetReached
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.scoring import drive_rounds
+from quadrag.metrics._shared.slots import PLAIN
 from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
 from quadrag.results import ALL, PROFILES, Counts, Score, ScoreKey, Status
 from quadrag.results.items import Lines, counts, is_ruled, items_of, stratify, tally
@@ -198,11 +199,28 @@ def apply_metric(
     return [by_place.get(place) or dict.fromkeys(profiles, not_applicable) for place in range(len(answers))], measured
 
 
+def read_keywords(
+    benchmark: Benchmark, metric: MetricUse, questions: Sequence[Question], spec: RunSpec
+) -> dict[str, Any]:
+    """Return a metric's keywords, with the name of the `prompt` of its judges where that is not the official one."""
+    keywords = dict(benchmark.keywords(metric, questions, spec))
+    names = {judge.prompt for place, judge in enumerate(spec.judges) if metric.asks(place, len(spec.judges))}
+    if len(names) > 1:
+        raise QuadragError(f"the judges of {metric.name} are asked alike; give all of them one prompt")
+    if PLAIN in names:
+        if "prompt" in keywords:
+            raise QuadragError("--prompts say what judges are told, and the plain prompt too; leave out one of them")
+        if not metric_record(metric.module).plain:
+            raise QuadragError(f"{metric.module} has no plain prompt; leave it out, or the judge")
+        keywords["prompt"] = PLAIN
+    return keywords
+
+
 def _columns(
     inputs: ScoringInputs, metric: MetricUse, answers: Sequence[Answer]
 ) -> tuple[list[Any], list[Any], dict[str, Any]]:
     questions = [inputs.questions[answer.key] for answer in answers]
-    options = dict(inputs.benchmark.keywords(metric, questions, inputs.spec))
+    options = read_keywords(inputs.benchmark, metric, questions, inputs.spec)
     passages = [() if inputs.passages is None else inputs.passages.get(answer.key) for answer in answers]
     if metric.ranks:
         ranked = [None if shown is None else [document_id(passage) for passage in shown] for shown in passages]

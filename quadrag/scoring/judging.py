@@ -81,6 +81,7 @@ def _judge(models: Models, inputs: ScoringInputs, answers: Sequence[Answer]) -> 
         with ledger.renewing():
             items, scores = score(inputs, answers, verdicts)
     unread = next((row["reply"] for row in _list_unread(inputs, items, verdicts) if row["reply"]), None)
+    unread = unread or next(filter(None, (getattr(reply, "text", "") for reply in inputs.replies.values())), None)
     notes = find_oddities(inputs, answers, items)
     return Scored(items, scores, inputs.stopped, unread and one_line(unread, _SHOWN), notes=notes, verdicts=verdicts)
 

@@ -59,10 +59,20 @@ CASES = {
     "truthfulness": Case((), '{"score": 1}', '{"score": 0}', "accuracy", {}),
     "omnieval": Case((), '{"prediction": 2}', '{"prediction": 0}', "acc", {}),
 }
+PLAIN = {"prompt": "plain"}
+CASES |= {
+    "truthfulness plain": Case((), "Verdict: yes", "Verdict: no", "accuracy", PLAIN),
+    "omnieval plain": Case((), "判定：相同", "判定：不同", "acc", PLAIN),
+    "rejection_rate plain": Case(("reply", "question"), "Verdict: no", "Verdict: yes", "rejection_rate_judged", PLAIN),
+    "error_detection plain": Case(
+        ("reply", "question"), "Verdict: yes", "Verdict: no", "error_detection_judged", PLAIN
+    ),
+}
 
 
 def values(load_metric: Callable[[str], Any], name: str, texts: list[str], **columns: list[str]) -> list[Any]:
     case, n = CASES[name], len(texts)
+    name = name.partition(" ")[0]
 
     def judge(requests: list[Any]) -> list[str]:
         prompts = ("\n".join(message["content"] for message in request) for request in requests)
@@ -85,7 +95,7 @@ def test_no_answer_gives_the_judge_an_order(load_metric: Callable[[str], Any], n
     assert [text for text, value in zip(texts, values(load_metric, name, texts), strict=True) if value != 0.0] == []
 
 
-@pytest.mark.parametrize("name", ["rejection_rate", "error_detection", "truthfulness", "omnieval"])
+@pytest.mark.parametrize("name", [name for name in CASES if name != "ragquesteval"])
 def test_no_question_does_either(load_metric: Callable[[str], Any], name: str) -> None:
     asked = attacks(100, CASES[name].tags)
     assert set(values(load_metric, name, ["Rome"] * len(asked), questions=asked)) == {0.0}

@@ -17,7 +17,7 @@ PROFILES = ("official", "corrected")
 
 # What a command that asks models takes of how it does.
 ASKING = "on concurrency timeout trust-remote-code prices budget ledger replay fresh retry"
-JUDGING = f"judge judge-format max-failed {ASKING}"
+JUDGING = f"judge judge-prompt judge-format max-failed {ASKING}"
 SHOWING = "profile json labels certificate verbose"
 
 
@@ -101,6 +101,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "samples": _count("N", "answers a question (default: 1)"),
     # How models are called.
     "judge": _texts("SPEC", "as --llm, or PRESET=http://HOST/v1; repeatable"),
+    "judge-prompt": {"choices": ("official", "plain"), "help": "plain: of small judges (default: official)"},
     "judge-format": {"choices": ("text", "json", "schema"), "help": "what a judge is held to, on servers that can"},
     "bertscore": _text("M", "embedding for metrics that need one"),
     "max-failed": _number("S", "share of failures that is INVALID (default: 0.2)", 0, 1),

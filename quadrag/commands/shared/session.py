@@ -69,6 +69,8 @@ def add_judges(arguments: argparse.Namespace, partial: dict[str, Any], benchmark
     judges = plan_judges(benchmark, named, arguments.judge_format, None)
     for place, judge in enumerate(from_file[: len(judges)]):
         judges[place] = {**merge(judges[place], judge), "llm": judges[place]["llm"]}
+    if arguments.judge_prompt:
+        judges = [{**judge, "prompt": arguments.judge_prompt} for judge in judges]
     return {**partial, "judges": judges} if judges else partial
 
 

@@ -79,3 +79,27 @@ def test_an_altered_certificate_is_refused(cli, certified):
     for name in ("altered", "other", "no"):
         done = cli("report", "runs/a", "--certificate", f"{name}.json")
         assert done.code == 2 and f"{name}.json" in done.err and done.err.count("\n") == 1
+
+
+def test_a_certificate_is_of_one_prompt(cli, tmp_path):
+    (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
+    (tmp_path / "j.yaml").write_text("judges: [{prompt: plain}]", encoding="utf-8")
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        server.rules.append(Rule("reply", match="Verdict:", message={"content": "The same.\nVerdict: yes"}))
+        server.rules.insert(0, Rule("reply", match='"What is number 7?"', message={"content": "Verdict: no"}))
+        asked = ("--judge", f"{server.url}#j", "--ledger", "l")
+        assert cli("certify-judge", "labels.csv", *asked, "--judge-prompt", "plain", "--out", "p.json").code == 0
+        for how, fits in ((("--judge-prompt", "plain"), True), (("--spec", "j.yaml"), True), ((), False)):
+            done = cli(
+                "run",
+                *RUN[:-2],
+                *asked,
+                *how,
+                "--certificate",
+                "p.json",
+                "--out",
+                f"runs/{len(how)}{'-'.join(how[:1])}",
+            )
+            assert done.code == 0 and ("is not used" not in flat(done.out)) == fits, done.err + done.out
+        refused = cli("run", *RUN[:-2], *asked, "--judge-prompt", "plain", "--judge-format", "json")
+        assert refused.code == 2 and refused.err.count("\n") == 1 and "--judge-format" in refused.err

@@ -58,9 +58,9 @@ WORTH_LABELS = HEAD + "".join(f"{n},What is {n}?,x,,{'wrong' if 20 <= n < 44 els
 @pytest.mark.parametrize(
     ("right", "kappa", "code", "agreement"),
     [
-        ({*range(60)} - {*range(20, 44)}, 1.0, "judge_agreement", "100% (95% 94–100)"),
-        ({*range(20), 44, 45}, 0.56, "judge_agreement", "77% (95% 65–86)"),
-        ({*range(18), *range(20, 38), *range(44, 58)}, 0.15, "judge_agreement.doubt", None),
+        ({*range(60)} - {*range(20, 44)}, 1.0, "judge_agreement.ranking", "100% (95% 94–100)"),
+        ({*range(20), 44, 45}, 0.56, "judge_agreement.ranking", "77% (95% 65–86)"),
+        ({*range(18), *range(20, 38), *range(44, 58)}, 0.15, "judge_agreement.unknown", None),
         ({*range(20, 44)}, -0.92, "judge_by_chance", "0% (95% 0–6)"),
         ({*range(60)}, 0.0, "judge_by_chance", "60% (95% 47–71)"),
     ],
