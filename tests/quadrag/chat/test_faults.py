@@ -200,3 +200,23 @@ def test_what_was_committed_before_a_death_stays(server, ledger):
     with ChatClient(server.url + "#m", ledger=ledger) as client, pytest.raises(QuadragError):
         client(chats(7))
     assert len(ledger) == 5
+
+
+@pytest.mark.parametrize(("status", "is_dead"), [(400, False), (401, True), (404, True), (503, True)])
+def test_after_a_kept_reply_only_what_refuses_a_question_is_no_dead_server(server, ledger, status, is_dead):
+    with ChatClient(server.url + "#m", ledger=ledger) as client:
+        client(chats(1))
+    server.rules.append(Rule("status", status=status))
+    with ChatClient(server.url + "#m", ledger=ledger, retries=0) as client:
+        if is_dead:
+            with pytest.raises(QuadragError):
+                client(chats(4))
+        else:
+            assert failed(client(chats(4))) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("refused", range(3))
+def test_of_what_is_lost_at_first_a_refusal_is_told(server, refused):
+    server.rules += [Rule("status", match=f"question {refused}", status=400), Rule("status", status=503)]
+    with ChatClient(server.url + "#m", concurrency=3, retries=0) as client, pytest.raises(QuadragError, match="400"):
+        client(chats(3))
