@@ -180,7 +180,7 @@ def weights(cache: Path) -> None:
     from quadrag.retrieval.hybrid import Reranker
 
     letters = "体育局发放了什么？abcdefghijklmnopqrstuvwxyz "
-    encoder = make_encoder(cache.parent / "encoder", letters, positions=512)
+    encoder = make_encoder(cache.parent / "encoder", letters)
     reranker = make_reranker(cache.parent / "reranker", letters)
     placed = {preset.model: encoder for preset in PRESETS.values()}
     placed |= {preset.model: reranker for preset in Reranker.presets.values()}

@@ -1,4 +1,4 @@
-"""Cross-encoders made on the spot: random weights, one layer, a token for each letter."""
+"""Encoders and cross-encoders made on the spot: random weights, one layer, a token for each letter."""
 
 from pathlib import Path
 
@@ -33,4 +33,14 @@ def make_reranker(folder: Path, letters: str, *, labels: int = 1, head: bool = T
         initializer_range=1.0,  # wide, so that scores are far apart, beyond what a sigmoid can tell
     )
     (BertForSequenceClassification if head else BertModel)(config).save_pretrained(folder)
+    return folder
+
+
+def make_encoder(folder: Path, letters: str) -> Path:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import modules
+
+    body = modules.Transformer(str(make_reranker(folder.with_name(f"{folder.name}-body"), letters, head=False)))
+    pooling = modules.Pooling(body.get_embedding_dimension(), "mean")
+    SentenceTransformer(modules=[body, pooling], device="cpu").save(str(folder))
     return folder
