@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 DENSE = ["--embedding", "MODEL", "--limit", "24"]  # of 208
 WHOLE = ["--retriever", "bm25", "--tokenizer", "jieba", "--chunk-size", "1000000"]
 REFUSAL = "I can not answer the question because of the insufficient information in documents."
+CRUD = (["--top-k", "4"], [*WHOLE, "--top-k", "4"])
+OFTEN = [("rgb", "noise_robustness_en"), ("crag", "task_1_2"), ("crud_rag", "qa_2doc"), ("omnieval", "all")]
 # benchmark, config, split, what the script is given besides, what the engine is given besides
 CASES = [
     ("rgb", "noise_robustness_en", "noise_40", [], []),
@@ -24,10 +26,7 @@ CASES = [
     ("rgb", "counterfactual_robustness_zh", "test", [], []),
     ("crag", "task_1_2", "public", ["--judge", "URL"], ["--retriever", "snippets", "--judge", "URL/v1"]),
     ("crag", "qa", "validation", [], ["--retriever", "none"]),
-    *(
-        ("crud_rag", task, "test", ["--top-k", "4"], [*WHOLE, "--top-k", "4"])
-        for task in ("qa_2doc", "summary", "continuation", "hallucination")
-    ),
+    *(("crud_rag", task, "test", *CRUD) for task in ("qa_2doc", "summary", "continuation", "hallucination")),
     ("omnieval", "all", "auto", DENSE, ["--retriever", "dense", *DENSE]),
 ]
 
@@ -57,7 +56,10 @@ def hub(tmp_path):
         running.shutdown()
 
 
-@pytest.mark.parametrize(("name", "config", "split", "script", "engine"), CASES)
+@pytest.mark.parametrize(
+    ("name", "config", "split", "script", "engine"),
+    [pytest.param(*case, marks=[] if case[:2] in OFTEN else pytest.mark.slow) for case in CASES],
+)
 def test_a_script_gives_the_numbers_of_the_engine(name, config, split, script, engine, environment, hub, tmp_path):
     model = ""
     if "MODEL" in script:

@@ -212,7 +212,7 @@ def macro_brute_force(
     return over([mean(items) for items in groups]), means
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(COLUMNS, st.sampled_from([0.0, 0.5, 1.0, 3.0])), min_size=1, max_size=5),
     PROFILES,
