@@ -26,10 +26,11 @@ ROOMS = {
     "scorers": ("metrics/*/*.py", "tests/metrics metrics", "metrics"),
     "run": (
         "quadrag/run/**/*.py quadrag/systems/*.py quadrag/scoring/*.py quadrag/*.py",
-        "tests/quadrag/run tests/quadrag/systems tests/quadrag/scoring",
+        "tests/quadrag/run tests/quadrag/systems tests/quadrag/scoring tests/quadrag/audit tests/quadrag/api "
+        "tests/quadrag/commands/test_cli.py tests/baselines/test_planted.py",
         "runs_rgb or scored",
     ),
-    "client": ("quadrag/chat/*.py", "tests/quadrag/chat", ""),
+    "client": ("quadrag/chat/*.py", "tests/quadrag/chat tests/quadrag/run/test_at_once.py", ""),
     "results": (
         "quadrag/api/*.py quadrag/stats/*.py quadrag/results/*.py quadrag/reporting/**/*.py",
         "tests/quadrag/api tests/quadrag/stats tests/quadrag/results tests/quadrag/reporting",
@@ -38,7 +39,11 @@ ROOMS = {
     "judges": ("quadrag/judges/*.py", "tests/quadrag/judges tests/baselines/crag", ""),
     "construct": ("quadrag/construct/*.py", "tests/quadrag/construct tests/baselines/construct", "constructed"),
     "retrieval": ("quadrag/retrieval/**/*.py", "tests/quadrag/retrieval", "retrieval"),
-    "data": ("quadrag/data/*.py datasets_scripts/*/*.py", "tests/quadrag/data tests/datasets_scripts", "exported"),
+    "data": (
+        "quadrag/data/*.py datasets_scripts/*/*.py",
+        "tests/quadrag/data tests/datasets_scripts tests/quadrag/run/test_provenance.py",
+        "exported",
+    ),
     "plugins": ("baselines/**/*.py", "tests/baselines", "graph or runs or constructed"),
 }
 _COMPARED = {
@@ -134,7 +139,8 @@ def apply(text: str, change: dict[str, Any]) -> str:
 
 def ask(tree: Path, tests: str, subjects: str, module: str, limit: float) -> tuple[str, float]:
     """Run tests in a copy until the first that fails, first those that name a module most; return that and the time."""
-    files = [path for test in tests.split() for path in (tree / test).rglob("test_*.py")]
+    places = [tree / test for test in tests.split()]
+    files = [path for place in places for path in ([place] if place.is_file() else place.rglob("test_*.py"))]
     files.sort(key=lambda path: -path.read_text(encoding="utf-8").count(module or str(path)))
     goldens = [["tests/golden", "-k", subjects]] if subjects else []
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
