@@ -1,8 +1,8 @@
 """Run the bundled samples of all benchmarks, with no network and no model.
 
 Answers are the sentences most like the questions, so the numbers measure
-nothing: they show that all works, and what a result looks like. It takes half a
-minute, and ends with a page on which all tables stand. With --llm a model
+nothing: they show that all works, and what a result looks like. It takes some
+seconds, and ends with a page on which all tables stand. With --llm a model
 answers those samples that are in the language of --labels; none judges.
 
 Examples:

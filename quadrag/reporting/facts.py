@@ -62,6 +62,8 @@ def describe_calls(usages: Usages) -> str:
     """Say how many calls were made, and how many kept replies were used, and since when."""
     parts = []
     for role, total in _usage_by_role(usages).items():
+        if not total["calls"] and not total["cached"]:
+            continue
         tried = f" ({total['retries']} tried again)" if total["retries"] else ""
         since = f", the oldest of {show_time(total['oldest'])}" if total["oldest"] else ""
         name = "" if role == "llm" else f"{role} "
