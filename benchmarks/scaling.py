@@ -172,16 +172,15 @@ def main() -> None:
             each = [apart(measure, place, size, 1, options.real.resolve(), url) for size in sizes]
             on_two, *_ = apart(measure, place, sizes[-1], 2, options.real.resolve(), url)
             seconds, memory, kept = zip(*each, strict=True)
-            times = [f"{one:.2f}" for one in (*seconds, exponent(sizes, seconds), on_two, seconds[-1] / on_two)]
+            times = [f"{one:.2f}" for one in (seconds[-1], exponent(sizes, seconds), on_two, seconds[-1] / on_two)]
             grown.append([name, f"{sizes[-1]:,} {unit}", *times, f"{memory[-1]:.2f}"])
 
             more = wanted / sizes[-1]
             hours, room = seconds[-1] * more / 3600, memory[-1] * more ** max(0.0, exponent(sizes, memory))
-            costs = [f"{hours:,.1f}", f"{hours / 64:,.1f}", f"{hours * options.price:,.0f}"]
+            costs = [f"{hours:,.1f}", f"{hours * options.price:,.0f}"]
             reckoned.append([name, f"{wanted:,} {unit}", *costs, f"{kept[-1] * more / 1e9:,.0f}", f"{room:,.0f}"])
-    columns = "an eighth, s | a quarter, s | a half, s | all, s | exponent | on two, s | times as fast | GB"
-    first = table(f"stage | all | {columns}", grown)
-    second = table("stage | size | hours of a core | hours on 64 | money | GB kept | GB of memory", reckoned)
+    first = table("stage | size | seconds | exponent | on two, s | times as fast | GB", grown)
+    second = table("stage | size | hours of a core | money | GB kept | GB of memory", reckoned)
     put(f"{first}\n\n{machine()}.\n\n{second}", "benchmarks/scaling.py", options.page)
 
 
