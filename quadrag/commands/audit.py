@@ -20,7 +20,7 @@ from .shared import options
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("benchmark", metavar="BENCHMARK")
     parser.add_argument("config", metavar="CONFIG", nargs="?", help="(default: all that hold questions)")
-    options.add(parser, "data-dir")
+    options.add(parser, "data-dir", data_dir="the authors' files, or `sample` (default: what `prepare` built)")
 
 
 def run(arguments: argparse.Namespace) -> None:
