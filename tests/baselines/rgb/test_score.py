@@ -14,7 +14,7 @@ from quadrag.scoring.drive import ScoringInputs
 
 REFUSAL = "I can not answer the question because of the insufficient information in documents."
 ERRORS = "There are factual errors in the provided documents."
-YES, NO = "Yes, the question is addressed by the documents.", "No, the question is not addressed by the documents."
+NO = "No, the question is not addressed by the documents."
 
 
 def score(questions, answers, *judges):

@@ -72,7 +72,6 @@ class Found:
 
 
 Hit = namedtuple("Hit", "doc_id text score")
-ROWS = [{"id": OTHER, "text": "a", "score": 0.9}, {"id": "gold", "text": "b", "score": 0.8}]
 # Each is two passages: one that is no document, then GOLD, which is set for every question.
 FORMS: dict[str, Any] = {
     "texts": lambda gold: [OTHER, gold],

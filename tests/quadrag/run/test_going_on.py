@@ -18,9 +18,6 @@ from quadrag.systems.models import ChatModel
 pytestmark = pytest.mark.plugins
 
 DEAD = "http://127.0.0.1:9/v1"
-SEARCHED = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test")  # 8 questions
-GRAPH = ("run", "crag", "task_1_2", "--data-dir", "sample", "--retriever", "snippets-kg")  # asks about questions first
-MANY = ("run", "rgb", "noise_robustness_zh", "--data-dir", "sample")  # five splits of 12
 CUT = Rule("reply", times=1, match="Harrowmere", reply={"finish_reason": "length"}, message={"content": ""})
 
 
