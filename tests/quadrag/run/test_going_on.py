@@ -1,9 +1,6 @@
 """A run that failed, stopped, was killed or finished, and the one after it: nothing is paid twice or half-written."""
 
 import json
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -222,18 +219,6 @@ def test_several_fresh_runs_that_were_killed_go_on_with_what_was_unfinished(cli,
     assert record(first)["fresh"] == record(second)["fresh"]
 
 
-def test_cut_and_empty_replies_are_asked_again(cli, server):
-    server.rules.append(Rule("reply", times=1, reply={"finish_reason": "length"}, message={"content": "half an ans"}))
-    server.rules.append(Rule("reply", times=1, message={"content": ""}))
-    asked = (*FOUR, "--llm", f"{server.url}#m", "--concurrency", 1, "--out", "r")
-    cli(*asked, "--max-failed", 1)
-    assert {"half an ans", ""} < set(answers("r")) and server.requests == 4
-    assert cli(*asked, "--retry", "empty").code == 3 and server.requests == 5 and "" not in answers("r")
-    for _ in range(2):
-        assert cli(*asked, "--retry", "cut,empty").code == 0
-        assert server.requests == 6 and "half an ans" not in answers("r")
-
-
 def test_unreadable_verdicts_are_asked_again_by_run_and_score(cli, server, judge):
     rejects, judge.state.text = judge.state.text, "Well, who knows."
     asked = (*FOUR, "--llm", f"{server.url}#m", "--judge", f"{judge.url}#j", "--out", "r")
@@ -247,21 +232,3 @@ def test_unreadable_verdicts_are_asked_again_by_run_and_score(cli, server, judge
     assert all(not row["unscored"] for row in json.loads(Path("r/scores.json").read_text(encoding="utf-8")))
     assert cli(*asked).code == cli(*scored).code == 0 and judge.requests == 2 * first, "the new verdicts are kept"
     assert cli(*scored, "--fresh").code == 0 and judge.requests == 3 * first
-
-
-@pytest.mark.slow
-def test_a_fresh_run_that_is_killed_asks_nothing_twice(cli, server, environment):
-    asked = (*ONE, *llm(server), "--out", "r", "--concurrency", "1")
-    assert cli(*asked).code == 0
-    server.state.latency, server.state.text = 0.1, "new"
-    code = "import sys; from quadrag.cli import main; sys.exit(main())"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *asked, "--fresh"], env=environment(), stderr=subprocess.DEVNULL
-    )
-    while server.requests < 12 + 5:
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    assert cli(*asked, "--fresh").code == 0 and answers("r") == ["new"] * 12
-    assert server.requests <= 12 + 12 + 1, "the call in flight alone is made again"
