@@ -137,9 +137,11 @@ def test_a_run_that_is_interrupted_goes_on_and_a_finished_one_stays(cli, server,
             patch.setattr(ChatModel, "answer", stop)
             assert cli(*asked, *more).code == 130
 
-    def stop(*_):
+    def stop(model, work, questions, *more, **named):
+        answer(model, work, questions[:2], *more, **named)
         raise KeyboardInterrupt
 
+    answer = ChatModel.answer
     asked = (*ONE, *llm(server), "--out", "r")
     assert cli(*ONE, *llm(server, "L0"), "--out", "whole").code == 0
     interrupt()
@@ -147,6 +149,8 @@ def test_a_run_that_is_interrupted_goes_on_and_a_finished_one_stays(cli, server,
     told = record("r")
     interrupt("--fresh")
     assert stages(Path("r")) == stages(Path("whole")) and record("r") == told
+    calls = server.requests
+    assert cli(*asked, "--fresh").code == 0 and server.requests == calls + 10, "two of twelve are fresh"
 
 
 def test_a_budget_stops_cleanly_and_only_the_rest_is_paid_for(cli, server, stages):
