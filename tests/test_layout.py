@@ -16,7 +16,6 @@ import quadrag
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("metrics", "baselines", "datasets_scripts", "hub_cards")
-METRICS = sorted(path.parent for path in (ROOT / "metrics").glob("*/*.py") if path.stem == path.parent.name)
 
 
 def python_files(room: str) -> list[Path]:

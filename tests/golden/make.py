@@ -30,23 +30,15 @@ if __name__ == "__main__":
 
 from scripted import Recorded, judge, serve
 
+from quadrag import catalogue
 from quadrag.cli import main
 from quadrag.results import compare as results
 
 HERE = Path(__file__).parent
 DATA = HERE / "data"
 ROOT = HERE.parents[1]
-CONFIGS = {
-    "crag": ("task_1_2", "task_3"),
-    "crud_rag": ("continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination", "summary"),
-    "omnieval": ("all", "extractive_qa", "multi_hop_qa", "contrast_qa", "long_form_qa", "conversational_qa"),
-    "rgb": tuple(
-        f"{task}_{language}{data}"
-        for task in ("noise_robustness", "negative_rejection", "information_integration", "counterfactual_robustness")
-        for language in ("en", "zh")
-        for data in (("", "_original") if task in ("noise_robustness", "negative_rejection") else ("",))
-    ),
-}
+OTHERS = ("qa", "corpus", "ragquesteval")  # configs whose rows are run otherwise, or by no run
+CONFIGS = {name: [one for one in catalogue.configs(name) if one not in OTHERS] for name in catalogue.names()}
 PAIRS = (
     "rgb noise_robustness_en", "rgb noise_robustness_zh", "rgb negative_rejection_en",
     "rgb counterfactual_robustness_en", "rgb counterfactual_robustness_zh", "rgb information_integration_zh",

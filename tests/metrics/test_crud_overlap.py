@@ -16,7 +16,6 @@ from quadrag.metrics._shared.scoring import fold
 
 DATA = json.loads(Path(__file__).with_name("crud_overlap_vectors.json").read_text(encoding="utf-8"))
 GOLD = "上海市体育局发放了500万元体育消费券。"
-START = "上海市体育局发放了"
 KEYS = overlaps.KEYS["crud_overlap"]
 full = text.filter(bool)
 

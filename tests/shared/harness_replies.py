@@ -1,11 +1,13 @@
 """What the tests of harnesses ask, and what their models reply: each kind of reply that a score knows, in turn."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from specs import spec_of
 
 from quadrag.benchmark import load
+from quadrag.cli import main
 from quadrag.loading import load_questions
 from quadrag.records import Question
 
@@ -21,6 +23,14 @@ ASKED = [
     ("crag", "task_1_2", "public", "snippets"),
     ("omnieval", "conversational_qa", "auto", "none"),
 ]
+
+
+def run_all(url: str, folder: Path) -> None:
+    """Ask by `quadrag run` what is asked by a harness."""
+    for benchmark, config, split, retriever in ASKED:
+        place = ["--split", split, "--data-dir", "sample", "--retriever", retriever, "--llm", f"{url}#m"]
+        out = ["--ledger", str(folder / "ledger.sqlite"), "--out", str(folder / f"{benchmark}-{config}")]
+        main(["run", benchmark, config, *place, *out])
 
 
 class Asked(NamedTuple):

@@ -2,9 +2,7 @@
 
 import json
 import os
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,6 @@ import pytest
 from quadrag import catalogue
 from quadrag.data.builders import open_builder, rows
 from quadrag.hub.export import split_card
-
-Process = Callable[..., "subprocess.CompletedProcess[str]"]
 
 WRITE = """
 import sys

@@ -147,7 +147,10 @@ def test_a_folder_of_something_else_is_refused(documents, tmp_path):
         assert cli.main(line) == 2
         assert (tmp_path / "mine.txt").read_text() == "my own" and not (tmp_path / "stages").exists()
         assert cli.main(line[: line.index("--llm")]) == 2, "a model must make the questions"
+        line[line.index("--out") + 1] = str(tmp_path / "mine.txt")
+        assert cli.main(line) == 2
         line[line.index("--out") + 1] = str(tmp_path / "a")
+        (tmp_path / "a").mkdir()
         assert cli.main(line) == 0
         before = files(tmp_path / "a")
         assert cli.main([*line, "--seed", "1"]) == 2

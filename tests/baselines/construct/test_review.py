@@ -3,8 +3,6 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,6 @@ from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
 from quadrag.records import write_jsonl
 
-Made = Callable[[str], Path]
 # Of each recipe a config and the column of its question, where the human split is.
 HUMAN = {
     "crag": ("task_1_2", "validation", "query", "human"),

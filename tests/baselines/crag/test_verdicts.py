@@ -120,9 +120,6 @@ def test_a_judge_on_a_panel_is_read_by_itself_and_marks_no_mean_that_varies():
     assert constant(odd) == [told | {"keys": []}]
 
 
-WORDS = "rgb_accuracy.accuracy_bounded"
-
-
 @pytest.mark.parametrize(
     ("contained", "refused", "counts"),
     [

@@ -4,7 +4,6 @@ import json
 
 import pytest
 import yaml
-from chat_server import Rule
 from omnieval_runs import SAMPLE, narrow
 
 from quadrag.run.plan import recipes
@@ -22,26 +21,6 @@ def test_a_recipe_of_a_row_without_passages_runs_as_the_authors_did(house):
     assert len(talks) == 5 and all(len(messages) == 2 for messages in talks)
     code, out, _ = house.run("report", "recipe/all", "-v")
     assert code == 0 and narrow(out) and "deepseek-v2-chat" not in out, "no printed row beside made-up questions"
-
-
-def test_sampling_that_a_server_refuses_is_left_out_and_the_run_says_what_was_sent(house):
-    def manner(body):
-        named = [name for name in ("repetition_penalty", "top_k") if name in body]
-        refusal = {"error": {"message": f"Unrecognized request arguments supplied: {', '.join(named)}"}}
-        return Rule("status", status=400, body=refusal) if named else None
-
-    house.server.state.manner = manner
-    asked = ("--llm", f"{house.server.url}#m", *SAMPLE, "--retriever", "none", "--limit", "2", "--ledger", "ledger-S")
-    (house.folder / "s.yaml").write_text("system: {sampling: {top_k: 5, repetition_penalty: 1.05}}")
-    more = ("--spec", house.folder / "s.yaml", "--seed", "3", "--out", "refused")
-    for calls in (range(4, 7), range(1)):
-        house.server.bodies.clear()
-        code, _, err = house.run("run", "omnieval", "extractive_qa", "--split", "auto", *asked, *more)
-        assert code == 0 and len(house.server.bodies) in calls
-        assert all(name in err for name in ("repetition_penalty", "top_k")) or calls == range(1)
-        usage = json.loads((house.folder / "refused/run.json").read_text(encoding="utf-8"))["usage"]["llm"]
-        assert usage["refused"] == {"repetition_penalty": None, "top_k": None}
-    house.server.state.manner = None
 
 
 @pytest.mark.serve

@@ -1,7 +1,6 @@
 """The score stage against numbers worked by hand: rows, items, missing answers, judges."""
 
 from collections import Counter
-from types import SimpleNamespace
 
 import pytest
 from score_rows import as_rows
@@ -14,7 +13,7 @@ from quadrag.scoring.drive import ScoringInputs
 
 REFUSAL = "I can not answer the question because of the insufficient information in documents."
 ERRORS = "There are factual errors in the provided documents."
-YES, NO = "Yes, the question is addressed by the documents.", "No, the question is not addressed by the documents."
+NO = "No, the question is not addressed by the documents."
 
 
 def score(questions, answers, *judges):
@@ -92,18 +91,6 @@ def test_accuracy_worked_by_hand():
     check_means(lines, scores)
 
 
-def test_rejection_without_a_judge():
-    questions, texts = REJECTION
-    lines, scores = score(questions, answered(questions, texts))
-    assert row(scores, "rejection_rate", "official")["value"] == pytest.approx(2 / 3)
-    assert row(scores, "rejection_rate", "corrected")["value"] == pytest.approx(1 / 4)
-    assert row(scores, "unsupported_correct", "official")["value"] == pytest.approx(1 / 3)
-    judged = row(scores, "rejection_rate_judged", "official")
-    assert judged["not_run"] == "no judge" and judged["value"] is None and judged["n_total"] == 4
-    assert "rejection_rate.rejection_rate_judged" not in lines[0]
-    check_means(lines, scores)
-
-
 def test_rejection_with_a_plain_function_as_judge():
     questions, texts = REJECTION
     batches = []
@@ -128,38 +115,6 @@ def test_rejection_with_a_plain_function_as_judge():
     asked_for = Counter(chat[-1]["content"] for batch in batches for chat in batch)
     assert len(asked_for) == 3 and set(asked_for.values()) == {1}, "every answer is judged once, a missing one never"
     assert all("question" in content for content in asked_for)
-    check_means(lines, scores)
-
-
-def test_verdicts_that_failed_are_unscored_with_their_reason():
-    questions, texts = REJECTION
-
-    def judge(batch):
-        return [NO, SimpleNamespace(reason="api_error"), SimpleNamespace(reason="truncated")]
-
-    judge.model = "judge-1"
-    lines, scores = score(questions, answered(questions, texts), judge)
-    name = "rejection_rate.rejection_rate_judged"
-    assert [line[name]["official"] for line in lines] == [1.0, None, None, None]
-    reasons = [line[name].get("reason", {}).get("official") for line in lines]
-    assert reasons == [None, "api_error", "truncated", "api_error"]
-    assert row(scores, "rejection_rate_judged", "official")["unscored"] == {"api_error": 2, "truncated": 1}
-    assert row(scores, "rejection_rate_judged", "corrected")["value"] == pytest.approx(1 / 4)
-    assert "judge:judge-1" in row(scores, "rejection_rate_judged", "official")["signature"]
-    check_means(lines, scores)
-
-
-def test_error_detection_and_correction():
-    questions = asked("counterfactual_robustness_en", ["Oslo", "Rome", "Bern", "Paris"])
-    answers = answered(questions, [f"{ERRORS} It is Oslo.", f"{ERRORS} {REFUSAL}", "Bern", f"{ERRORS} Nice."])
-    lines, scores = score(questions, answers)
-    assert row(scores, "accuracy", "official")["value"] == pytest.approx(2 / 4)
-    assert row(scores, "error_detection", "official")["value"] == pytest.approx(3 / 4)
-    # The authors' rule lets the rejection pass as corrected; the paper's does not.
-    assert row(scores, "error_correction", "official")["value"] == pytest.approx(2 / 3)
-    assert row(scores, "error_correction", "corrected")["value"] == pytest.approx(1 / 3)
-    assert row(scores, "error_correction", "official")["n_not_applicable"] == 1
-    assert lines[2]["error_detection.error_correction"]["reason"]["official"] == "not_applicable"
     check_means(lines, scores)
 
 

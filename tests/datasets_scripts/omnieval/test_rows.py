@@ -97,6 +97,16 @@ def test_the_topic_with_its_root_or_not_and_either_parentheses(tmp_path: Path, n
     assert ids(rows("contrast_qa", "auto", tmp_path)) == [f"auto/{topic}/contrast_qa/1"]
 
 
+@pytest.mark.parametrize("place", ["a/human_annotated/v1022", "a/human_annotated", "a", "."])
+def test_topics_of_ones_own_are_named_beside_the_lines_or_at_most_two_folders_above(tmp_path: Path, place: str) -> None:
+    file = put(tmp_path / "a", HUMAN, named() | {"topic_name": "能源 - 风电"}) / HUMAN
+    put(tmp_path, f"{place}/topics.json", ["能源 - 太阳能", "能源 - 风电"])
+    if place != ".":
+        assert [row["topic"] for row in rows("all", "human", None, human_file=file)] == ["能源/风电"]
+    else:
+        assert "能源 - 风电" in refusal("all", "human", None, human_file=file)
+
+
 def test_what_upstream_has_given_up_is_passed_over(tmp_path: Path) -> None:
     cell(tmp_path, record())
     for name in ("银行业务/零售银行/结构化知识问答", "金融科技/移动支付/对比类问答", "保险/责任保险/对比类问答"):

@@ -1,22 +1,17 @@
-"""One RAG system as a function and over HTTP, killed: nothing is asked twice, and the files are the same to the byte.
+"""A RAG system as a function, killed: nothing is asked twice, and the files are the same to the byte.
 
-The system is BM25 over CRUD-RAG's corpus and a model behind a server; the service is the same function in ten lines of
-the standard library's server.
+The system is BM25 over CRUD-RAG's corpus and a model behind a server.
 """
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from http.server import ThreadingHTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from chat_server import ChatServer
-from small_servers import Quiet, serving
 
 import quadrag
 
@@ -59,35 +54,17 @@ def my_rag(model, tmp_path, monkeypatch):
     return found["my_rag"]
 
 
-@pytest.fixture
-def service(my_rag):
-    class Service(Quiet):
-        def do_POST(self):
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            answer, found = my_rag(SimpleNamespace(query=asked["question"]))
-            body = json.dumps({"answer": answer, "passages": [one._asdict() for one in found]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Service)) as address:
-        yield f"{address}/rag"
-
-
 def contents(folder):
     return {name: Path(folder, name).read_bytes() for name in FILES}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("route", ["python", "http"])
-def test_killed_twice_the_models_server_is_asked_nothing_twice(route, my_rag, service, model, tmp_path):
+def test_killed_twice_the_models_server_is_asked_nothing_twice(my_rag, model):
     quadrag.evaluate(*PLACE, my_rag, data_dir="sample", name="mine", out="whole")
     model.calls.clear()
     model.latency = 0.2
     measure = f"{system_of(model)}\nquadrag.evaluate(*{PLACE}, my_rag, data_dir='sample', name='mine', out='again')"
-    run = ["run", *PLACE, "--data-dir", "sample", "--rag", service, "--concurrency", "1", "--ledger", "L"]
-    command = {"python": ["-c", measure], "http": ["-m", "quadrag", *run, "--out", "again"]}[route]
+    command = ["-c", measure]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), *sys.path[:1]]))}
     for goal in (3, 6):
         with subprocess.Popen([sys.executable, *command], env=env, stderr=subprocess.DEVNULL) as process:

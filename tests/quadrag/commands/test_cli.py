@@ -106,13 +106,6 @@ def test_the_demo_asks_a_model_the_questions_of_its_language_and_nothing_else(cl
     assert all(bool(re.search("[一-龥]", str(body["messages"]))) == (labels == "zh") for body in bodies)
 
 
-def test_a_password_with_an_at_sign_stays_out_of_the_record(cli):
-    with ChatServer() as server:
-        spec = server.url.replace("http://", "http://me:pa@ss-word@") + "#m"
-        assert cli(*RUN, "--llm", spec, "--ledger", "L")[0] == 0
-    assert "word" not in Path("out/run.json").read_text()
-
-
 def test_a_spec_file_says_what_no_option_does_and_gives_way_to_options(cli):
     with ChatServer(models=["m", "j"], text="No, it is not addressed.") as server:
         judge = {"llm": f"{server.url}#j", "name": "k", "sampling": {"max_tokens": 7}}

@@ -60,23 +60,8 @@ def test_a_retriever_without_its_extra_names_the_extra(refused, retriever):
 # Servers and ledgers.
 
 
-def test_a_dead_server_leaves_no_answers(refused):
-    for spec in (DEAD, "http://127.0.0.1:9/v1"):
-        assert "127.0.0.1:9" in refused(*RUN, "--llm", spec, "--ledger", "L", makes=("L", "out"))
-    assert not Path("out/answers.jsonl").exists() and not Path("out/scores.json").exists()
-
-
 def test_a_server_without_the_model(refused):
     with ChatServer(models=["a", "b"]) as server:
         line = refused(*RUN, "--llm", server.url, "--ledger", "L", makes="L")
         assert "a, b" in line and "#MODEL" in line
         assert "model c" in refused(*RUN, "--llm", f"{server.url}#c", "--ledger", "L", makes=("L", "out"))
-
-
-def test_a_ledger_that_has_nothing_or_is_none(refused):
-    line = refused(*RUN, "--llm", DEAD, "--replay", "--ledger", "L", makes=("L", "out"))
-    assert "the 12 replies" in line
-    Path("diary").write_text("my diary")
-    Path("folder").mkdir()
-    for ledger in ("diary", "folder"):
-        assert ledger in refused("run", *RGB, "--out", "other", "--llm", DEAD, "--ledger", ledger)

@@ -5,6 +5,7 @@ import io
 import os
 import pty
 import re
+import shlex
 import shutil
 import signal
 import struct
@@ -37,17 +38,6 @@ def test_a_reader_that_has_seen_enough_is_no_error(environment):
 
 
 # Progress.
-
-
-@pytest.mark.slow
-def test_a_log_holds_no_carriage_return(quadrag, environment):
-    with ChatServer(latency=0.05, text="No, it is not addressed.") as server:
-        asked = (*RUN, "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "2")
-        ran = quadrag(*asked, "--judge", f"{server.url}#m", env=environment())
-    assert ran.returncode == 0
-    assert "\r" not in ran.stderr + ran.stdout and "\x1b" not in ran.stderr + ran.stdout
-    # Where the machine is busy, ten seconds pass, and a line is due.
-    assert all(re.fullmatch(r"negative_rejection_en: \w+: \d+ of 12\D.*", line) for line in ran.stderr.splitlines())
 
 
 @pytest.mark.slow
@@ -90,6 +80,7 @@ def show(monkeypatch, terminal, steps, wait):
             for seconds, done in steps:
                 wait(seconds)
                 progress.update(done, 300)
+    assert ("\r" in log.getvalue()) == terminal, "a log holds none"
     return [part for part in re.split("[\r\n]", log.getvalue()) if part.strip()]
 
 
@@ -140,18 +131,25 @@ def test_no_key_leaves_the_process(environment):
 
 
 @pytest.mark.slow
-def test_an_interrupt_is_one_line_and_the_run_goes_on(environment):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_is_one_line_and_the_run_goes_on(environment, quadrag, tmp_path, sent):
     # So slow that this process cannot come too late, however busy the machine is.
     with ChatServer(latency=0.5) as server:
-        asked = [*RUN, "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "1"]
+        asked = [*CONFIG, "--data-dir", "sample", "--llm", f"{server.url}#m", "--ledger", "L", "--concurrency", "1"]
+        asked += ["--out", "a run"]
         command = [sys.executable, "-c", ENTRY, *asked]
         process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while server.requests < 4 and process.poll() is None:
             time.sleep(0.005)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         out, err = process.communicate(timeout=30)
         assert process.returncode == 130
         assert out == b"" and err.startswith(b"quadrag: stopped") and err.count(b"\n") == 1
+        for told in ("report", "show"):
+            ran = quadrag(told, tmp_path / "a run", env=environment())
+            assert (
+                ran.stderr.count("\n") == 1 and "a run" in ran.stderr and shlex.join(["quadrag", *asked]) in ran.stderr
+            )
         server.state.latency = 0.0
         ran = subprocess.run(command, env=environment(), capture_output=True)
         assert ran.returncode == 0 and server.requests <= 12 + 1

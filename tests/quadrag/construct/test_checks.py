@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from quadrag.construct.documents import find_personal
+from quadrag.construct.documents import find_personal, reject_copies
 from quadrag.construct.recipe import Rejected, check_question, is_grounded
 
 CASES = yaml.safe_load(Path(__file__).with_name("personal.yaml").read_text(encoding="utf-8"))
@@ -15,6 +15,21 @@ CASES = yaml.safe_load(Path(__file__).with_name("personal.yaml").read_text(encod
 @pytest.mark.parametrize(("language", "text", "kind"), CASES)
 def test_personal_data_are_found_and_what_only_looks_like_it_is_not(language, text, kind):
     assert find_personal(text, language) == [kind] * (kind is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "copy"),
+    [
+        ("甲乙丙丁戊己庚辛壬", "甲乙 丙丁戊\n己庚辛壬", True),
+        ("甲乙丙丁戊己庚辛壬", "甲乙丙丁戊己庚辛亥", False),  # four of six runs of five are in both
+        ("甲乙丙丁戊己庚辛壬癸子丑", "亥乙丙丁戊己庚辛壬癸子丑", False),  # seven of nine
+        ("甲乙丙丁戊己庚辛壬癸子丑寅", "亥乙丙丁戊己庚辛壬癸子丑寅", True),  # eight of ten
+        ("甲乙", "甲丙", False),
+    ],
+)
+def test_a_copy_shares_four_fifths_of_its_runs_of_five_characters(text, other, copy):
+    first, second = reject_copies([{"id": each, "text": each} for each in (text, other)])
+    assert "dropped" not in first and ("dropped" in second) == copy
 
 
 TEXT = "7月31日，京港地铁公司表示，4号线北京南站当天运送乘客 12.5 万人次，比前一天多两成。"

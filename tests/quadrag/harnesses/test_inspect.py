@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from chat_server import ChatServer, Rule
-from harness_replies import ASKED, PROFILES, questions
+from harness_replies import ASKED, PROFILES, questions, run_all
 from specs import spec_of
 
 from quadrag.benchmark import load
@@ -167,10 +167,7 @@ def test_values_are_those_of_quadrag_score_to_the_last_digit(
 
 def test_messages_are_those_of_quadrag_run(ran, model, tmp_path):
     before = len(model.bodies)
-    for benchmark, config, split, retriever in ASKED:
-        place = ["--split", split, "--data-dir", "sample", "--retriever", retriever]
-        out = ["--ledger", str(tmp_path / "ledger.sqlite"), "--out", str(tmp_path / f"{benchmark}-{config}")]
-        main(["run", benchmark, config, *place, "--llm", f"{model.url}#m", *out])
+    run_all(model.url, tmp_path)
     ours = {json.dumps([b["messages"], b["temperature"]]) for b in model.bodies[before:]}
     theirs = {json.dumps([b["messages"], b["temperature"]]) for b in ran["official"].bodies}
     assert theirs == ours

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule
-from harness_replies import ASKED, PROFILES, questions
+from harness_replies import ASKED, PROFILES, questions, run_all
 from specs import spec_of
 
 from quadrag.benchmark import load
@@ -164,10 +164,7 @@ def test_the_table_has_every_noise_ratio_of_a_group(lm_eval):
 
 def test_messages_are_those_of_quadrag_run(ran, model, tmp_path):
     before = len(model.bodies)
-    for benchmark, config, split, retriever in ASKED:
-        place = ["--split", split, "--data-dir", "sample", "--retriever", retriever]
-        out = ["--ledger", str(tmp_path / "ledger.sqlite"), "--out", str(tmp_path / f"{benchmark}-{config}")]
-        main(["run", benchmark, config, *place, "--llm", f"{model.url}#m", *out])
+    run_all(model.url, tmp_path)
     ours = sent([body["messages"] for body in model.bodies[before:]])
     # `quadrag run` asks once what is asked twice, and again where a reply has no content.
     assert set(sent(ran["official"][1])) == set(ours)

@@ -9,6 +9,7 @@ import pytest
 from chat_server import ChatServer, Rule
 
 from quadrag.judges.labelled import write_gold
+from quadrag.judges.labels import read_texts
 from quadrag.records import read_jsonl
 from quadrag.stats.agreement import ppi_mean
 
@@ -104,15 +105,16 @@ def test_a_run_without_a_judge_has_nothing_to_correct(cli):
 
 
 @pytest.mark.parametrize(
-    ("references", "cell"),
+    ("references", "cell", "read"),
     [
-        ([["1月17日"]], "1月17日"),
-        ([["1月17日", "January 17"]], '["1月17日", "January 17"]'),
-        (["one", "two", "one"], '["one", "two"]'),
-        ([["a", "b"], ["c"]], "a / b; c"),
-        ("text", "text"),
-        (None, ""),
+        ([["1月17日"]], "1月17日", ["1月17日"]),
+        ([["1月17日", "January 17"]], '["1月17日", "January 17"]', ["1月17日", "January 17"]),
+        (["one", "two", "one"], '["one", "two"]', ["one", "two"]),
+        ([["a", "b"], ["c"]], "a / b; c", ["a / b; c"]),
+        ("[1, 2]", "[1, 2]", ["[1, 2]"]),
+        ('["a", 2]', '["a", 2]', ['["a", 2]']),
+        (None, "", []),
     ],
 )
-def test_gold_is_written_as_people_read_it_and_labels_take_it(references, cell):
-    assert write_gold(references) == cell
+def test_gold_is_written_as_people_read_it_and_labels_take_it(references, cell, read):
+    assert write_gold(references) == cell and [*read_texts(cell)] == read

@@ -15,7 +15,7 @@ from quadrag.errors import GateFailed, QuadragError
 from quadrag.reporting.comparison import check_gate, tabulate_comparison
 from quadrag.reporting.table import name_runs
 from quadrag.reporting.tables import merge_runs
-from quadrag.results import Note, NoteCode, Run
+from quadrag.results import Note, NoteCode, Run, Status
 from quadrag.results.certificates import discredit
 from quadrag.results.compare import Difference, Reason, compare, list_gains
 from quadrag.stats import Interval
@@ -178,6 +178,19 @@ def test_verdicts_that_do_not_tell_which_answers_are_better(second: Run, why: Re
     assert found["test/rouge_l"].verdict == ("all equal" if same else "better")
 
 
+def test_what_rests_on_a_phrase_is_not_compared_with_what_a_judge_found() -> None:
+    keys = ("error_detection", "error_correction", "error_detection_judged")
+    by_judge, by_phrase = (together(*(run([0.5] * 9, metric="error_detection", key=key) for key in keys)) for _ in "ab")
+    nothing = {"status": Status.NOT_RUN, "value": None, "interval": None}
+    by_phrase.scores = [
+        replace(one, **nothing) if one.key.key == keys[2] else one  # no judge was asked
+        for one in by_phrase.scores
+    ]
+    found = differences(by_judge, by_phrase, every=True)
+    values = [(one.values, one.n, one.reason) for one in (found[f"test/{key}"] for key in keys[:2])]
+    assert values == [((0.5, 0.5), 9, None), ((0.5, None), 0, Reason.ONLY_ONE)]
+
+
 def test_what_was_discredited_is_marked() -> None:
     one = judged(0.9, "B")
     one.scores = [*map(discredit, one.scores)]
@@ -245,16 +258,17 @@ def test_the_gate(runs: Any, worse: bool, least: Any, code: int, said: Any) -> N
 
 
 def test_the_command_line_exits_as_the_gate_says(cli: Any) -> None:
-    for name, more in (("a", ()), ("b", ("--retriever", "none"))):
+    for name, more in (("a", ()), ("b.html", ("--retriever", "none"))):
         place = ("rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", "sample")
         assert cli("run", *place, "--out", name, *more).code == 0
-    worse = cli("report", "a", "b", "--fail-if", "worse")
-    assert worse.code == 4 and "b is worse on noise_0/accuracy" in worse.err and worse.err.count("\n") == 1
-    assert cli("report", "b", "a", "--fail-if", "worse", "--fail-below", "accuracy=0.5").code == 0
-    below = cli("report", "b", "--json", "--fail-below", "accuracy=0.5")
+    Path("p.html").write_text("")
+    worse = cli("report", "a", "b.html", "p.html", "--fail-if", "worse")
+    assert worse.code == 4 and "b.html is worse on noise_0/accuracy" in worse.err and worse.err.count("\n") == 1
+    assert cli("report", "b.html", "a", "--fail-if", "worse", "--fail-below", "accuracy=0.5").code == 0
+    below = cli("report", "b.html", "--json", "--fail-below", "accuracy=0.5")
     assert below.code == 4 and json.loads(below.out) and "below 0.5" in below.err
-    for wrong in (("a", "--fail-if", "worse"), ("a", "--fail-below", "accuracy"), ("a", "--fail-below", "hal=0.5")):
-        assert cli("report", *wrong).code == 2
+    for wrong in ("a --fail-if worse", "a --fail-below accuracy", "a --fail-below hal=0.5", "a a/run.json", "p.html"):
+        assert cli("report", *wrong.split()).code == 2
     with pytest.raises(GateFailed) as failed:
-        quadrag.compare("a", "b").check()
+        quadrag.compare("a", "b.html").check()
     assert failed.value.code == 4 and str(failed.value) in worse.err

@@ -28,7 +28,6 @@ pytestmark = pytest.mark.plugins
 ZH, REJECTED = "rgb-table7-chatgpt-zh", "rejection_rate.rejection_rate"
 RECIPES = list(recipes())
 SOURCE = re.compile(r"(.+?) \[(?:P|C|M|3P)\](?:; |$)")
-SAMPLE = ("--data-dir", "sample")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,16 @@ from quadrag import catalogue
 from quadrag.benchmark import load
 from quadrag.data.card_facts import card_facts
 from quadrag.metric_record import metric_record
+from quadrag.provenance import Provenance
 from quadrag.records import write_jsonl
 from quadrag.reporting.facts import describe_results
 from quadrag.reporting.tables import summary, tabulate_paper, tabulate_scores
 from quadrag.reporting.text import print_tables
-from quadrag.results import Counts, Run, Score, ScoreKey
+from quadrag.results import Counts, Note, NoteCode, Run, Score, ScoreKey
 from quadrag.results.certificates import discredit
 from quadrag.results.items import MOST, pick_headlines
 from quadrag.run.folder import read_runs
+from quadrag.spec import Replica
 
 pytestmark = pytest.mark.plugins
 
@@ -209,16 +212,42 @@ def test_runs_of_different_benchmarks_are_not_compared(cli: Any) -> None:
 
 def test_no_printed_value_stands_in_the_papers_table_beside_what_is_marked() -> None:
     inputs = record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="snippets", llm="l", judge="m")
-    place = {"benchmark": "crag", "config": "task_1_2", "split": "public", "slice": "all", "metric": "truthfulness"}
-    counts = {"interval": None, "n_total": 40, "n_scored": 40, "unscored": {}, "signature": "s", "value": 0.1}
-    rows = [place | {"key": key, "profile": "official"} | counts for key in ("accuracy", "missing")]
-    scores = [*map(Score.from_row, rows)]
+    scores = [
+        Score(ScoreKey("crag", "task_1_2", split, "truthfulness", key), "official", "all", 0.1, None, Counts(40), "s")
+        for split in ("public", "validation")
+        for key in ("accuracy", "missing")
+    ]
     printed: list[list[str]] = []
     for marked in (False, True):
         if marked:
-            scores[0] = discredit(scores[0])
+            scores = [discredit(one) if one.key.key == "accuracy" else one for one in scores]
         (grid,) = tabulate_paper("crag", [Run(inputs, scores, [])], ["official"])
         line = next(line for line in grid.rows if line.kind == "published")
         printed.append([line.cells[at].text for at in (0, 2)])
     (accuracy, missing), beside = printed
     assert accuracy != "–" and beside == ["–", missing]
+    assert [line.label for line in grid.rows if "ours" in line.label] == [" l (ours)", " l (ours), validation"]
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "said", "code"),
+    [
+        ("run", {}, {}, NoteCode.OTHER_PROMPTS),
+        ("run", {}, {"replica": Replica(recipe="r")}, None),
+        ("run", {"prompts": "mine"}, {}, None),
+        ("run", {"llm": "extractive"}, {}, None),
+        ("score", {}, {}, NoteCode.UNSAID),
+        ("score", {"log": True}, {}, None),
+        ("score", {"retriever": "unknown", "log": True}, {}, NoteCode.UNSAID),
+    ],
+)
+def test_whose_prompts_stand_beside_the_authors_is_told(command: str, more: Any, said: Any, code: Any) -> None:
+    facts: Any = {"config": "task_1_2", "splits": ["public"], "retriever": "snippets"}
+    facts |= {"provenance": Provenance.AUTHORS, "command": ["quadrag", command], **more}
+    prompts = facts.pop("prompts", None)
+    inputs = record_of("crag", **facts)
+    inputs = replace(inputs, spec=inputs.spec.changed(**said), digests={**inputs.digests, "prompts": prompts})
+    key = ScoreKey("crag", "task_1_2", "public", "truthfulness", "missing")
+    table = summary(Run(inputs, [Score(key, "official", "all", 0.1, None, Counts(40), "s")], []), "official")
+    told = {note.code for note in table.notes if isinstance(note, Note)}
+    assert told & {NoteCode.OTHER_PROMPTS, NoteCode.UNSAID} == {code} - {None}

@@ -26,7 +26,6 @@ RUNS = [
     ("omnieval", "extractive_qa", "--split", "auto"),
 ]
 JUDGED = [run for run in RUNS if "noise_robustness_en" not in run]
-PRICES = {"gpt-4": {"input": 10, "output": 30}, "j": {"input": 1, "output": 2}, "currency": "EUR"}
 
 REJECTION = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")
 

@@ -4,7 +4,6 @@ import pytest
 from chat_server import ChatServer
 from warm import Warm
 
-CALLS, CONCURRENCY = 240, 4
 IMPORTS = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
 from quadrag.chat import calls

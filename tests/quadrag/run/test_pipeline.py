@@ -1,7 +1,6 @@
 """Whole runs over a local chat server: what they leave, the same bytes whatever happens, what is asked."""
 
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -79,7 +78,7 @@ def test_samples_are_calls_of_their_own(cli, server):
 
 def test_what_a_model_says_may_be_any_text(cli, stages):
     odd = "nul \0, lone \ud83d, \u2028 \x85 \r\n </script> 😀 " + "长" * 50_000
-    with ChatServer(text=odd) as server:
+    with ChatServer(text=f"<think>It may be Oslo.</think>\n{odd}") as server:
         for out, code in (("r", 0), ("r", 0), ("r2", 0)):
             ran = cli(*ONE, *llm(server), "--limit", 3, "--out", out)
             assert ran.code == code, ran.err
@@ -87,19 +86,9 @@ def test_what_a_model_says_may_be_any_text(cli, stages):
     assert stages(Path("r")) == stages(Path("r2"))
     answers = rows("r/answers.jsonl")
     assert len(answers) == 3 and all("😀" in row["answer"] and "\u2028" in row["answer"] for row in answers)
+    others = [path.read_bytes() for path in Path("r").iterdir() if path.name != "answers.jsonl"]
+    assert {row["reasoning"] for row in answers} == {"It may be Oslo."} and b"may be Oslo" not in b"".join(others)
     assert " </script> 😀" not in Path("r/report.html").read_text(encoding="utf-8", errors="replace")
-
-
-def test_reasoning_is_kept_apart_from_the_answer(cli):
-    with ChatServer(text="<think>It may be Oslo.</think>\nI give up.") as server:
-        assert cli(*ONE, *llm(server), "--limit", 1, "--out", "r").code == 0
-    (answer,) = rows("r/answers.jsonl")
-    assert (answer["answer"], answer["reasoning"]) == ("I give up.", "It may be Oslo.")
-    with sqlite3.connect("L") as ledger:
-        (value,) = ledger.execute("SELECT value FROM replies").fetchone()
-    assert json.loads(value)["reasoning"] == "It may be Oslo."
-    others = [path for path in Path("r").iterdir() if path.name != "answers.jsonl"]
-    assert b"may be Oslo" not in b"".join(path.read_bytes() for path in others)
 
 
 def test_a_recipe_runs_its_row_with_its_model_and_temperature(cli):

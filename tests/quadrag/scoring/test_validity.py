@@ -95,7 +95,7 @@ def test_a_reply_that_was_cut_has_failed(cli, server):
     asked = (*REJECTION, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r")
     assert cli(*asked).code == 3 and quadrag.result("r")["rejection_rate"].unscored == {"cut reply": 3}
     assert cli(*asked, "--max-failed", "1").code == 0 and values("r", "rejection_rate")[0][1:] == (12, True)
-    assert cli(*asked, "--retry", "cut").code == 0 and server.requests == 15, "three are asked again"
+    assert cli(*asked, "--retry", "cut,empty").code == 0 and server.requests == 15, "three are asked again"
 
 
 def test_an_item_fails_once_by_its_reply_before_its_verdict(cli):

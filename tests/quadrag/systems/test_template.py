@@ -46,7 +46,6 @@ ROWS = {
     "crud_rag": {"chatglm2-6b": "chatglm2"},
     "crag": {"falcon-40b": "plain", "flan-t5-xxl-11b": "plain"},
 }
-SERVER = ("--llm", "http://127.0.0.1:9/v1#m")
 ASKING = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", "2", "--ledger", "L")
 
 

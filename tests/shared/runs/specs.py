@@ -1,7 +1,6 @@
 """Specs and records of runs that tests make without a run."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +53,3 @@ def record_of(
     digests |= {"retrieval": retrieval} if retrieval else {}
     judging = {"judges": [{"model": judge, "service": None, "parameters": {}}]} if judge else {}
     return RunRecord(spec_of(benchmark, config, retriever=retriever), digests, judging, judge, **facts)
-
-
-def name_llm(run: RunRecord, llm: str) -> RunRecord:
-    """Return a run's record as if another model had answered."""
-    return replace(run, digests={**run.digests, "system": {**run.digests["system"], "model": llm}})

@@ -164,30 +164,3 @@ def test_a_target_that_cannot_be_written_is_named(upstream: Any, tmp_path: Path)
     (tmp_path / "file").write_text("")
     with pytest.raises(QuadragError, match=r"file/kg\.sqlite"):
         build(upstream({"movie/year_db.json": {"2000": 1}}), tmp_path / "file" / "kg.sqlite")
-
-
-KILLED = """
-import os, sys
-from quadrag.baselines.crag.kg.build import build
-build(sys.argv[1], sys.argv[2], lambda done, total: done and os.kill(os.getpid(), 9))
-"""
-
-
-def test_what_a_killed_build_left_goes_with_the_next(
-    upstream: Any, target: Path, forked_python: Any, environment: Any
-) -> None:
-    root = upstream({"movie/movie_db.json": {"up": {"id": 1}}, "movie/year_db.json": {"2000": {"movie_list": [1]}}})
-    for _ in range(2):
-        assert forked_python(KILLED, root, target, env=environment()).returncode != 0
-        assert len(list(target.parent.glob(f".{target.name}.*.part"))) == 1
-
-    def meanwhile(done: int, total: int) -> None:
-        # A build that is at work is not touched by another one's start.
-        if not done and not started:
-            started.append(True)
-            build(root, target)
-
-    started: list[Any] = []
-    build(root, target, meanwhile)
-    assert started
-    assert [path.name for path in target.parent.iterdir() if path.name.startswith(".")] == []

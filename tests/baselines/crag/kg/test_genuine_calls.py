@@ -194,8 +194,3 @@ def test_fuzzy_functions_find_what_was_found(graph: Graph, calls: list[dict[str,
     for args, expected in Known(calls).all(name):
         result = getattr(graph, name)(*args)
         assert sorted(map(json.dumps, result)) == sorted(map(json.dumps, expected))
-
-
-def test_people_of_one_name_keep_the_order_of_the_file(graph: Graph, calls: list[dict[str, Any]]) -> None:
-    ((args, expected),) = Known(calls).all("movie_get_person_info")
-    assert graph.movie_get_person_info(*args) == expected

@@ -59,42 +59,6 @@ def test_two_runs_are_equal_to_the_byte_and_a_third_needs_no_service(run, docume
     assert all(one == found[0] for one in found)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("benchmark", "config", "split"),
-    [("crud_rag", "qa_1doc", None), ("crag", "qa", "public"), ("omnieval", "extractive_qa", "auto")],
-)
-def test_the_same_answers_as_a_file_have_the_same_scores(run, server, cli, benchmark, config, split):
-    result = run(server.url, spec_of(benchmark, config, split, "sample", limit=20))
-    answers = [{"id": row["id"], "answer": row["answer"]} for row in lines("r/answers.jsonl")]
-    asked, _ = load_questions(spec_of(benchmark, config, split, "sample"), load(benchmark))
-    known = {row["id"] for row in answers}
-    answers += [{"id": one.id, "answer": None} for one in asked if one.id not in known]
-    Path("mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
-    where = ("--split", asked[0].split)
-    ran = cli(
-        "score",
-        "mine.jsonl",
-        "--benchmark",
-        benchmark,
-        "--config",
-        config,
-        *where,
-        "--data-dir",
-        "sample",
-        "--out",
-        "s",
-    )
-    assert ran.code == (3 if None in [row["answer"] for row in answers] else 0), ran.err
-    theirs = {row["id"]: row for row in lines("s/items.jsonl")}
-    keys = {key for row in result.items for key in row if "." in key and not key.startswith("retrieval_ranking")}
-    assert keys
-    for row in result.items:
-        assert {key: row[key] for key in keys if key in row} == {
-            key: theirs[row["id"]][key] for key in keys if key in theirs[row["id"]]
-        }
-
-
 def test_passages_without_ids_are_known_by_their_text(run, server, documents):
     server.ids = False
     result = run(server.url)
