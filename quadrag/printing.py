@@ -65,8 +65,7 @@ def wrap(text: str, width: int) -> list[str]:
 class Progress:
     """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`.
 
-    The time left is reckoned from the steps after the first update: what that finds done, as kept replies, took none.
-    It is reckoned when a step is done, and from then on passes.
+    The time left is reckoned at each step, from those after the first update: what that finds done took none.
     """
 
     def __init__(self, label: str, total: int) -> None:

@@ -58,10 +58,8 @@ class Pace:
 
     def lost(self, began: float) -> bool:
         """Take note of a call that got no reply in time; of those that were in flight together True of the first."""
-        is_first = began >= self._lost_at
-        if is_first:
-            self._lost_at = time.monotonic()
-            self._grows = self._grows and self._server.bears == 1
+        if is_first := began >= self._lost_at:
+            self._lost_at, self._grows = time.monotonic(), self._grows and self._server.bears == 1
             self._server.bears = max(1, self._server.bears // 2)
         return is_first
 

@@ -44,8 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.list or not arguments.labels_file:
         write(*labels.list_sets())
         return
-    how = {"--judge-prompt": arguments.judge_prompt, "--judge-format": arguments.judge_format}
-    refuse_idle(arguments.judge, how)
+    refuse_idle(arguments.judge, {"--judge-prompt": arguments.judge_prompt, "--judge-format": arguments.judge_format})
     label_set = labels.open_labels(arguments.labels_file, arguments.metric, arguments.data_dir)
     judges = arguments.judge or [f"{certificate.RECORDED}{name}" for name in label_set.recorded]
     if not judges:

@@ -40,8 +40,7 @@ def at_least(least: float, kind: Callable[[str], float] = int, most: float = sys
 def _judge_prompt(text: str) -> str:
     from quadrag.spec import Judge  # with pydantic, which help and a mistyped option do without
 
-    names = get_args(Judge.model_fields["prompt"].annotation)
-    if text not in names:
+    if text not in (names := get_args(Judge.model_fields["prompt"].annotation)):
         raise unknown_name("prompt of a judge", text, names)
     return text
 
