@@ -21,3 +21,9 @@ def room(name: str) -> Path:
     """Return the folder of a room of leaves: ``metrics``, ``datasets_scripts``, ``baselines`` or ``hub_cards``."""
     spec: Any = find_spec(f"quadrag.{name}")
     return Path(next(iter(spec.submodule_search_locations)))
+
+
+def name_place(text: str) -> str:
+    """Return what a file or a folder is called, wherever it lies; what names none that is here, as it is."""
+    place = Path(text).expanduser()
+    return place.resolve().name if place.exists() else text

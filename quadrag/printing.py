@@ -65,13 +65,14 @@ def wrap(text: str, width: int) -> list[str]:
 class Progress:
     """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`.
 
-    The time left is reckoned from the steps after the first update: what that finds done, as kept replies, took none.
+    The time left is reckoned at each step, from those after the first update: what that finds done took none.
     """
 
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total = label, total
         self._bar: Any = None
         self._first, self._done, self._began = 0, -1, time.monotonic()
+        self._arrived = self._began
         self._next = self._began + _LOG_EVERY
 
     def __enter__(self) -> Progress:
@@ -80,8 +81,9 @@ class Progress:
             from tqdm import tqdm
 
             wait = 2 if notebook else 0  # seconds: what a notebook was sent once stays in its file
+            form = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
             shown: dict[str, Any] = {"desc": self._label, "leave": False, "dynamic_ncols": True, "delay": wait}
-            self._bar = tqdm(total=self._total, miniters=0, smoothing=0, **shown)
+            self._bar = tqdm(total=self._total, miniters=0, smoothing=0, bar_format=form, **shown)
         return self
 
     def update(self, done: int, total: int | None = None) -> None:
@@ -93,13 +95,16 @@ class Progress:
             if self._bar is not None:
                 self._bar.n = self._bar.last_print_n = self._bar.initial = done
                 self._bar.start_t = time.time()
-        self._done = done
+        if done != self._done:
+            self._done, self._arrived = done, now
+        seconds, steps = now - self._began, done - self._first
+        reckoned = (self._arrived - self._began) * (total - done) / max(1, steps) - (now - self._arrived)
+        left = f", {timedelta(seconds=max(0, round(reckoned)))} left" if steps else ""
         if self._bar is not None:
             self._bar.total = total
+            self._bar.set_postfix_str(left[2:], refresh=False)
             self._bar.update(done - self._bar.n)
         elif now >= self._next:
-            seconds, steps = now - self._began, done - self._first
-            left = f", {timedelta(seconds=round(seconds * (total - done) / steps))} left" if steps else ""
             remark(f"{self._label}: {done} of {total}{left or f' after {timedelta(seconds=round(seconds))}'}")
             self._next = now + max(_LOG_EVERY, _LOG_SHARE * seconds)
 

@@ -1,7 +1,7 @@
 """One's own system measured on a benchmark, and what it is measured with: its questions and its corpus."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from quadrag.records import Passage
 from quadrag.results import NAME, PROFILES, NoteCode, RunRecord, read_run
 from quadrag.results.certificates import read_certificates
 from quadrag.run.models import open_models
-from quadrag.run.plan import plan_judges, plan_run
+from quadrag.run.plan import plan_judges, plan_run, refuse_idle
 from quadrag.run.run import run
 from quadrag.run.sweep import name_folder
 from quadrag.spec import NONE, CallPolicy, RunSpec
@@ -25,6 +25,7 @@ from quadrag.systems.own import OpenQuestion, pose
 from .result import PAGE, Evaluation, check, entrance
 
 _CALLS = ("concurrency", "timeout", "max_reply_bytes", "max_failed", "ledger")  # what `CallPolicy` calls so
+_JUDGING = ("judge_format", "judge_max_tokens", "judge_name", "judge_prompt")
 
 
 @entrance
@@ -169,12 +170,10 @@ def evaluate(
         certificates=[each.row for each in read_certificates([*map(str, _list(certificate))])],
         command=["quadrag.evaluate"],
     )
-    prompt = more.pop("judge_prompt", "official")
-    check("judge_prompt", prompt, ("official", "plain"))
-    judging = [more.pop(f"judge_{part}", None) for part in ("format", "max_tokens", "name")]
+    judging = {name: more.pop(name, None) for name in _JUDGING}
     said: dict[str, Any] = {
         **{"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir, "limit": limit},
-        "judges": [{**each, "prompt": prompt} for each in _plan_judges(record.name, judge, *judging)],
+        "judges": _plan_judges(record.name, judge, judging),
         "embed": more.pop("bertscore", None),
         "options": more,
         "system": {"function": called},
@@ -202,15 +201,16 @@ def evaluate(
     return measured
 
 
-def _plan_judges(
-    benchmark: str, named: Any, form: str | None, longest: int | None, names: str | Sequence[str] | None
-) -> list[dict[str, Any]]:
-    check("judge_format", form or "text", ("text", "json", "schema"))
+def _plan_judges(benchmark: str, named: Any, said: Mapping[str, Any]) -> list[dict[str, Any]]:
+    check("judge_format", said["judge_format"] or "text", ("text", "json", "schema"))
     judges = [] if named is None else _list(named)
+    refuse_idle(judges, said)
     for one in judges:
         if not isinstance(one, str):
             raise QuadragError(f"judge is {one!r}; expected the address of a model, as http://127.0.0.1:8081/v1#MODEL")
-    return plan_judges(benchmark, judges, form, longest, _list(names or ()))
+    form, longest, names, prompt = said.values()
+    planned = plan_judges(benchmark, judges, form, longest, _list(names or ()))
+    return [{**each, "prompt": prompt} if prompt else each for each in planned]
 
 
 def _list(named: Any) -> list[Any]:

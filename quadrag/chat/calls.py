@@ -42,7 +42,7 @@ class Pace:
     def __init__(self, server: Server, most: int) -> None:
         self._server, self._most = server, most
         self._places, self._free = server.bears, asyncio.Semaphore(server.bears)
-        self._narrowed = 0.0
+        self._lost_at, self._grows = 0.0, True
 
     async def __aenter__(self) -> None:
         await self._free.acquire()
@@ -52,14 +52,16 @@ class Pace:
         self._open()
 
     def answered(self, replies: int, seconds: float) -> None:
-        bears = int(replies * _IN_TIME * self._server.timeout / max(seconds, 1e-3)) + (not self._narrowed)
+        bears = int(replies * _IN_TIME * self._server.timeout / max(seconds, 1e-3)) + self._grows
         self._server.bears = max(1, min(bears, 2 * self._server.bears, self._most))
         self._open()
 
-    def lost(self, began: float) -> None:
-        """Take note of a call that got no reply in time; those that were in flight together are one."""
-        if self._server.bears > 1 and began >= self._narrowed:
-            self._server.bears, self._narrowed = self._server.bears // 2, time.monotonic()
+    def lost(self, began: float) -> bool:
+        """Take note of a call that got no reply in time; of those that were in flight together True of the first."""
+        if is_first := began >= self._lost_at:
+            self._lost_at, self._grows = time.monotonic(), self._grows and self._server.bears == 1
+            self._server.bears = max(1, self._server.bears // 2)
+        return is_first
 
     def _open(self) -> None:
         while self._places < self._server.bears:
@@ -78,7 +80,7 @@ class Batch:
         self._model, self._rate, self._budget = client.served, client.rate(client.model), client.policy.budget
         self._refused: Refused = client.spent["refused"]
         self._proven = bool(outcomes) or client.spent["cached"] > 0
-        self._lost: list[Fault] = []  # of calls that failed before anything was answered
+        self._lost: dict[bytes, Fault] = {}  # since the last reply, of calls of which nothing came
         self._kept: dict[bytes, Outcome] = {}
         self._commit: asyncio.Future[None] | None = None
 
@@ -87,11 +89,11 @@ class Batch:
         self._pace = Pace(self._server, self._client.policy.concurrency)
         if self._server.answers:
             self._server.answered_at = time.monotonic()
-        left = iter(calls.items())
+        left, self._unsent = iter(calls.items()), set(calls)
 
         async def work() -> None:
             for key, (messages, sample) in left:
-                await self._keep(key, await self._call(messages, sample))
+                await self._keep(key, await self._call(key, messages, sample))
 
         self._working = min(self._client.policy.concurrency, len(calls))
         workers = [asyncio.ensure_future(work()) for _ in range(self._working)]
@@ -104,23 +106,26 @@ class Batch:
             self._flush()
             await self._server.close()
 
-    async def _call(self, messages: Messages, sample: int) -> Outcome:
-        failed, stalled, seen, noted = 0, 0, self._server.answers, False
+    async def _call(self, key: bytes, messages: Messages, sample: int) -> Outcome:
+        failed, stalled, seen = 0, 0, self._server.answers
         while True:
             async with self._pace:
+                self._unsent.discard(key)
+                began = time.monotonic()
                 result = await self._ask_without_refused(messages, sample)
+                is_first = isinstance(result, Fault) and result.stalled and self._pace.lost(began)
             if not isinstance(result, Fault):
                 self._spent["calls"] += 1
                 return result
             # The server limits the rate while others get through: waiting one's turn is no failed attempt.
-            failed += not (result.status == 429 and self._server.answers > seen)
-            stalled += result.stalled
+            heard = self._server.answers > seen
+            failed += not (result.status == 429 and heard)
+            stalled = result.stalled + (stalled if self._server.transport.hangs or not heard else 0)
             silent = self._server.answers and time.monotonic() - self._server.answered_at > _GONE_AFTER
-            lost = stalled > self._server.transport.stalls or (silent and not result.connected)
+            lost = stalled > 1 or (silent and not result.connected)
             final = failed > self._client.policy.retries or lost or not _may_pass(result)
-            if result.stalled or (not noted and (final or (result.status is None and failed > _FIRST_TRIES))):
-                self._raise_if_dead(result)
-                noted = True
+            if is_first if result.stalled else final or (result.status is None and failed > _FIRST_TRIES):
+                self._raise_if_dead(key, result)
             if final:
                 self._spent["calls"] += 1
                 return Failure(result.reason, result.detail)
@@ -128,17 +133,20 @@ class Batch:
             seen = self._server.answers
             await asyncio.sleep(max(backoff(failed - 1), result.wait or 0.0))
 
-    def _raise_if_dead(self, fault: Fault) -> None:
-        """Note a call that is lost; where the first ones all are, and nothing was answered yet, the server is dead."""
-        if fault.own:
-            return
+    def _raise_if_dead(self, key: bytes, fault: Fault) -> None:
+        """Note a call that is lost. Where the first ones all are, the server is dead.
+
+        So it is where a second one got no reply in time, which is not the question's fault; unless all were asked.
+        """
+        answered = self._server.answers > 0
         # One that answered before is not dead because it refuses this call's content.
         content = not fault.retry and fault.status not in (None, 401, 403, 404)
-        if not self._server.answers and not (self._proven and content):
-            self._lost.append(fault)
-            stalled = sum(lost.stalled for lost in self._lost)  # a second one was not the question's fault
-            if len(self._lost) >= self._working or stalled > 1:
-                raise explain_dead(self._lost, self._server.keys, self._server.transport.remedy)
+        if fault.own or (self._proven and content) or (answered and not (fault.stalled and self._unsent)):
+            return
+        self._lost[key] = fault
+        faults = [*self._lost.values()]
+        if sum(lost.stalled for lost in faults) > 1 or (not answered and len(faults) >= self._working):
+            raise explain_dead(faults, self._server.keys, self._server.transport.remedy, answered)
 
     async def _ask_without_refused(self, messages: Messages, sample: int) -> Reply | Fault:
         unsent = self._server.transport.unsent
@@ -168,15 +176,13 @@ class Batch:
             async with self._line:  # one after the other: else small calls would pass a large one for ever
                 while not self._budget.reserve(worst):
                     await asyncio.sleep(_LOOK)
-        seen, began, cost = self._server.answers, time.monotonic(), worst
+        seen, cost = self._server.answers, worst
         try:
             reply = await self._server.ask(messages, self._model, body)
             cost = self._count(reply.usage, worst)
         except Fault as fault:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
-            if fault.stalled:
-                self._pace.lost(began)
             if fault.wait is not None and _may_pass(fault):
                 self._server.pause_until = max(self._server.pause_until, time.monotonic() + fault.wait)
             return fault
@@ -185,6 +191,7 @@ class Batch:
                 self._budget.settle(worst, cost)
         self._server.answers += 1
         self._server.answered_at = time.monotonic()
+        self._lost.clear()
         self._pace.answered(self._server.answers - seen, reply.latency)
         return reply
 

@@ -117,8 +117,8 @@ def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
     return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504), refusal=refusal)
 
 
-def explain_dead(faults: Sequence[Fault], keys: Keys, remedy: str) -> QuadragError:
-    """Build the error for a server of which nothing came but faults; a remedy is of refused requests."""
+def explain_dead(faults: Sequence[Fault], keys: Keys, remedy: str, answered: bool = False) -> QuadragError:
+    """Build the error for a server of which nothing comes but faults; a remedy is of refused requests."""
     # A refusal tells more than a lost connection.
     fault = max(faults, key=lambda fault: (fault.status is not None and not fault.retry, fault.status or 0))
     if fault.stalled:
@@ -127,7 +127,8 @@ def explain_dead(faults: Sequence[Fault], keys: Keys, remedy: str) -> QuadragErr
         remedy = "start the server or correct its address"
     elif fault.status in (401, 403):
         remedy = f"it was sent {keys.shown}; set QUADRAG_API_KEY to a valid one, or correct the address"
-    count = f"the first {len(faults)} calls all failed" if len(faults) > 1 else "the first call failed"
+    which = "last" if answered else "first"
+    count = f"the {which} {len(faults)} calls all failed" if len(faults) > 1 else f"the {which} call failed"
     return DeadServer(f"{count}: {fault.detail}; {remedy}")
 
 
@@ -168,7 +169,7 @@ def _read_context(entry: Mapping[str, Any]) -> int | None:
 class Transport:
     """Chat completions of OpenAI's form."""
 
-    stalls = 1_000  # new attempts of a call that got no reply in time, of those that any other has too
+    hangs = False  # whether a call that got no reply in time twice is lost though others were answered meanwhile
     form = "a chat completion"
     remedy = "correct the address, the model's name or the request's parameters"  # of a request that is refused
     lists = True  # its models, at the page of OpenAI's form

@@ -39,10 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.judges import certificate, labels
     from quadrag.reporting.text import print_tables
+    from quadrag.run.plan import refuse_idle
 
     if arguments.list or not arguments.labels_file:
         write(*labels.list_sets())
         return
+    refuse_idle(arguments.judge, {"--judge-prompt": arguments.judge_prompt, "--judge-format": arguments.judge_format})
     label_set = labels.open_labels(arguments.labels_file, arguments.metric, arguments.data_dir)
     judges = arguments.judge or [f"{certificate.RECORDED}{name}" for name in label_set.recorded]
     if not judges:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from quadrag.data.files import sum_weights
 from quadrag.errors import NotReady, QuadragError, clean, one_line, tell_extra, unknown_name
 from quadrag.parts import Trust, refuse_code
+from quadrag.paths import name_place
 from quadrag.printing import is_terminal
 
 
@@ -65,8 +66,7 @@ class Model:
         if package is not None and package.origin is not None:
             self.folder = Path(package.origin).parent / "model"
         elif self.preset is None and name and Path(name).expanduser().is_dir():
-            self.folder = Path(name).expanduser()
-            self.repository = self.folder.resolve().name
+            self.folder, self.repository = Path(name).expanduser(), name_place(name)
         elif self.repository.count("/") != 1 or name.startswith((".", "~", "/")):
             raise QuadragError(
                 f"{unknown_name(self.kind, name, self.presets)}; or name a folder that is there, or ORG/NAME on the Hub"
@@ -196,7 +196,7 @@ class Encoder(Model):
 
     A preset's instruction stands before queries; of another model those prompts that are saved with it. With
     `on_passages` a preset runs as OmniEval's code ran it, and another model's prompt for queries stands before passages
-    too. As a metric asks for vectors, it is called; `model` is what the metric's signature says.
+    too. As a metric asks for vectors, it is called.
     """
 
     kind = "embedding"
@@ -205,13 +205,18 @@ class Encoder(Model):
 
     def __init__(self, name: str, trust: Trust | None = None, *, on_passages: bool = False) -> None:
         super().__init__(name, trust)
-        self.on_passages, self.model = on_passages, name
+        self.on_passages = on_passages
         # What stands before queries and before passages: None leaves it to what is saved with the model.
         before: tuple[str | None, str | None] = (None, None)
         if (preset := self.preset) is not None:
             both = preset.as_run or (preset.instruction, preset.instruction)
             before = both if on_passages else (preset.instruction, "")
         self.instruction, self.before_passages = before
+
+    @property
+    def model(self) -> str:
+        """What a metric's signature says: its name, of a user's folder with its weights, wherever that lies."""
+        return self.name if self.preset or self.folder is None else f"{self.repository}@{self._digest[:16]}"
 
     def describe(self) -> dict[str, Any]:
         return {**self.key(), "instruction": self.instruction}

@@ -106,6 +106,12 @@ def plan_judges(
     return judges
 
 
+def refuse_idle(judges: Sequence[str], said: Mapping[str, Any]) -> None:
+    """Refuse what is said of how judges are asked, by the names that the user writes, where there are none."""
+    if not judges and (idle := [name for name, value in said.items() if value]):
+        raise QuadragError(f"{idle[0]} is for a judge, and none is named; name one, or leave it out")
+
+
 def judge_presets() -> dict[str, JudgePreset]:
     return {name: preset for benchmark in catalogue.benchmarks() for name, preset in load(benchmark).judges.items()}
 

@@ -24,6 +24,7 @@ from quadrag.data.authors import know_files
 from quadrag.errors import NotReady
 from quadrag.loading import Corpus, cut_splits, load_questions, open_corpus
 from quadrag.metrics._shared.slots import PLAIN
+from quadrag.paths import name_place
 from quadrag.printing import Progress
 from quadrag.provenance import Share, Source, join
 from quadrag.records import Answer, Key, Passage, Question, append_rows, digest, dumps, jsonl_text, read_whole_rows
@@ -152,7 +153,8 @@ def describe(loaded: Loaded, models: Models) -> RunRecord:
     if loaded.corpus:
         from quadrag.retrieval.search import describe_search
 
-        searched["retrieval"] = {**spec.settings(), "corpus": loaded.corpus.fingerprint[:16]}
+        named = {name: name_place(v) if isinstance(v, str) else v for name, v in spec.settings().items()}
+        searched["retrieval"] = {**named, "corpus": loaded.corpus.fingerprint[:16]}
         searched["search"] = describe_search(spec.retrieves, spec.retrieval)
     metrics = benchmark.metrics(spec)
     # What is wrong with a metric's arguments is said before a call is made.

@@ -24,6 +24,7 @@ from quadrag.chat.reply import Calls, Failure, Messages, Outcome, Reply, read_me
 from quadrag.data.files import sum_weights
 from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.parts import Pins, Trust, refuse_code
+from quadrag.paths import name_place
 from quadrag.printing import is_terminal
 
 BATCH_SIZE = 16
@@ -54,7 +55,7 @@ class LocalModel(Completer):
         """
         self._asked_for, self._place = model, Path(model).expanduser()
         self._is_here = self._place.exists()
-        name = self._place.resolve().name if self._is_here else model
+        name = name_place(model)
         super().__init__(name, ledger, replay, parameters, f"local:{name}")
         if unknown := set(self.parameters) - _PARAMETERS:
             raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")

@@ -90,7 +90,7 @@ class RagTransport(Transport):
 
     lists = False
     unsent = ("contract",)
-    stalls = 1  # who hangs on a question once mostly does so again
+    hangs = True  # who hangs on a question once mostly does so again
     remedy = (
         'expected {"answer": "...", "passages": [...]} of --rag http://HOST:PORT/PATH, a chat completion of --rag '
         "http://HOST:PORT/v1#MODEL; see docs/own-system.md"

@@ -7,10 +7,10 @@ What few people need stands in a file, `--spec`.
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 from quadrag.chat.reply import RETRIED
-from quadrag.errors import QuadragError, parse_json
+from quadrag.errors import QuadragError, parse_json, unknown_name
 from quadrag.labels import LANGUAGES, VARIABLE, choose_labels
 
 PROFILES = ("official", "corrected")
@@ -35,6 +35,14 @@ def at_least(least: float, kind: Callable[[str], float] = int, most: float = sys
         return value
 
     return a_number
+
+
+def _judge_prompt(text: str) -> str:
+    from quadrag.spec import Judge  # with pydantic, which help and a mistyped option do without
+
+    if text not in (names := get_args(Judge.model_fields["prompt"].annotation)):
+        raise unknown_name("prompt of a judge", text, names)
+    return text
 
 
 def _kinds(text: str) -> tuple[str, ...]:
@@ -101,7 +109,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "samples": _count("N", "answers a question (default: 1)"),
     # How models are called.
     "judge": _texts("SPEC", "as --llm, or PRESET=http://HOST/v1; repeatable"),
-    "judge-prompt": {"choices": ("official", "plain"), "help": "plain: of small judges (default: official)"},
+    "judge-prompt": _text("NAME", "plain: of small judges (default: official)", type=_judge_prompt),
     "judge-format": {"choices": ("text", "json", "schema"), "help": "what a judge is held to, on servers that can"},
     "bertscore": _text("M", "embedding for metrics that need one"),
     "max-failed": _number("S", "share of failures that is INVALID (default: 0.2)", 0, 1),

@@ -55,7 +55,7 @@ def add_judges(arguments: argparse.Namespace, partial: dict[str, Any], benchmark
 
     What the file says of a judge, as its name or its sampling, holds for the one that is named in its place.
     """
-    from quadrag.run.plan import plan_judges
+    from quadrag.run.plan import plan_judges, refuse_idle
     from quadrag.spec import merge
 
     from_file = partial.get("judges", [])
@@ -66,6 +66,7 @@ def add_judges(arguments: argparse.Namespace, partial: dict[str, Any], benchmark
         raise QuadragError(
             f"the file speaks of {len(from_file)} judges, and {len(named)} have an address; name each by --judge"
         )
+    refuse_idle(named, {"--judge-prompt": arguments.judge_prompt, "--judge-format": arguments.judge_format})
     judges = plan_judges(benchmark, named, arguments.judge_format, None)
     for place, judge in enumerate(from_file[: len(judges)]):
         judges[place] = {**merge(judges[place], judge), "llm": judges[place]["llm"]}

@@ -128,22 +128,29 @@ def test_first_questions_that_are_too_long_are_failures_of_their_own(server, sta
 
 
 @pytest.mark.parametrize(
-    ("rule", "requests"),
+    ("rule", "answered", "requests"),
     [
-        (Rule("stall"), 2),  # not one time limit for each of several attempts, nor of all that would follow
-        (Rule("status", status=500), 24),
-        (Rule("status", status=400), 9),
-        (Rule("drop"), 24),
-        (Rule("garbage"), 24),
+        (Rule("stall"), 0, 2),  # not one time limit for each of several attempts, nor of all that would follow
+        (Rule("stall"), 50, 50 + 8 + 4),  # nor in mid-run
+        (Rule("status", status=500), 0, 24),
+        (Rule("status", status=400), 0, 9),
+        (Rule("drop"), 0, 24),
+        (Rule("garbage"), 0, 24),
     ],
     ids=lambda value: f"{value.action}{value.status}" if isinstance(value, Rule) else "",
 )
-def test_a_server_that_never_answers_is_dead_after_its_first_calls(server, rule, requests):
-    server.rules.append(rule)
-    client = ChatClient(server.url + "#m", concurrency=8, retries=1, timeout=0.4)
+def test_a_server_that_does_not_answer_is_dead_after_a_few_calls(server, ledger, rule, answered, requests):
+    server.rules += [Rule("reply", times=answered), rule]
+    client = ChatClient(server.url + "#m", ledger=ledger, concurrency=8, retries=1, timeout=0.4)
     with client, pytest.raises(QuadragError) as error:
         client(chats(500))
-    assert server.url in str(error.value) and server.requests <= requests
+    assert server.url in str(error.value) and server.requests <= requests and len(ledger) == answered
+
+
+def test_what_a_server_hangs_on_is_a_failure_once_all_is_asked(server):
+    server.rules.append(Rule("stall", match="question 3"))
+    with ChatClient(server.url + "#m", concurrency=3, timeout=0.4) as client:
+        assert failed(client(chats(4) + chats(1, 30) + chats(20, 40))) == [3, 4]
 
 
 THOUGHT = {"content": None, "reasoning_content": "Let me think."}

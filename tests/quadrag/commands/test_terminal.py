@@ -87,13 +87,15 @@ def show(monkeypatch, terminal, steps, wait):
 def test_the_time_left_is_of_what_is_yet_to_be_asked(monkeypatch):
     clock = [1000.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    steps = ((0, 150), (50, 150), (60, 160), (120, 170))
-    waiting, *_, last = show(monkeypatch, False, steps, lambda seconds: clock.__setitem__(0, 1000.0 + seconds))
+    steps = ((0, 150), (50, 150), (60, 160), (120, 170), (500, 170), (5000, 170))
+    shown = show(monkeypatch, False, steps, lambda seconds: clock.__setitem__(0, 1000.0 + seconds))
+    waiting, *_, last, long, longer = shown
     assert "150 of 300" in waiting and "0:00:50" in waiting, "time passes, and nothing is reckoned yet"
     assert "170 of 300" in last and "0:13:00" in last  # twenty in two minutes, and 130 to go
+    assert "0:06:40" in long and "0:00:00" in longer, "while one is waited for the time left grows no longer"
     monkeypatch.undo()
     *_, last = show(monkeypatch, True, ((0, 150), (0.2, 150), (0.2, 151)), time.sleep)
-    left = re.search(r"151/300 \[00:00<(\d\d):(\d\d)", last)
+    left = re.search(r"151/300 \[00:00, 0:(\d\d):(\d\d)", last)
     assert left and 50 <= int(left[1]) * 60 + int(left[2]) <= 240, "one in 0.4 seconds, and 149 to go"
 
 

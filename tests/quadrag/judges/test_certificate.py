@@ -90,16 +90,8 @@ def test_a_certificate_is_of_one_prompt(cli, tmp_path):
         asked = ("--judge", f"{server.url}#j", "--ledger", "l")
         assert cli("certify-judge", "labels.csv", *asked, "--judge-prompt", "plain", "--out", "p.json").code == 0
         for how, fits in ((("--judge-prompt", "plain"), True), (("--spec", "j.yaml"), True), ((), False)):
-            done = cli(
-                "run",
-                *RUN[:-2],
-                *asked,
-                *how,
-                "--certificate",
-                "p.json",
-                "--out",
-                f"runs/{len(how)}{'-'.join(how[:1])}",
-            )
+            out = f"runs/{len(how)}{'-'.join(how[:1])}"
+            done = cli("run", *RUN[:-2], *asked, *how, "--certificate", "p.json", "--out", out)
             assert done.code == 0 and ("is not used" not in flat(done.out)) == fits, done.err + done.out
         refused = cli("run", *RUN[:-2], *asked, "--judge-prompt", "plain", "--judge-format", "json")
         assert refused.code == 2 and refused.err.count("\n") == 1 and "--judge-format" in refused.err

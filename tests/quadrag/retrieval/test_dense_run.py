@@ -6,6 +6,7 @@ Chinese is not looked at. The cross-encoder is made on the spot.
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,10 +61,13 @@ def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli):
     assert run["digests"]["retrieval"]["chunk_source"] == "files"
 
 
-def test_bertscore_is_a_cosine_by_the_named_model(cli):
-    assert cli(*BASE, "--bertscore", "all-MiniLM-L6-v2", "--out", "a")[0] == 0
-    assert 0 < rows("a")["bertscore", "official"]["value"] <= 1
-    assert "all-MiniLM-L6-v2" in rows("a")["bertscore", "official"]["signature"]
+def test_bertscore_is_a_cosine_by_the_named_model_wherever_it_lies(cli, minilm):
+    shutil.copytree(minilm, "deep/mine")
+    for named, out, shown in (("all-MiniLM-L6-v2", "a", "all-MiniLM-L6-v2"), ("deep/mine", "b", "mine@")):
+        assert cli(*DENSE[:-3], named, *DENSE[-2:], "--bertscore", named, "--out", out)[0] == 0
+        found = rows(out)["bertscore", "official"]
+        assert 0 < found["value"] <= 1 and f"embed:{shown}" in found["signature"]
+    assert "deep" not in json.dumps(json.loads(Path("b/run.json").read_text(encoding="utf-8"))["digests"])
 
 
 def test_a_model_that_cannot_be_had_is_one_line_before_anything_is_built(cli):
