@@ -42,8 +42,8 @@ Answer B: {answer}
 
 Do A and B give the same answer to the question? They may differ in words or in detail, but must give the same person, \
 place, time, number or fact.
-Say in one sentence what A answers and what B answers. Then end with a line of two words: "Verdict: yes" if the two are \
-the same, "Verdict: no" if they are not.
+Say in one sentence what A answers and what B answers. Then end with a line of two words: "Verdict: yes" if the two \
+are the same, "Verdict: no" if they are not.
 """
 _SLOTS = ("{reference}", "{answer}")
 _OBJECT = re.compile(r"{[^}]*}?")
