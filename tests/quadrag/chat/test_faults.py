@@ -141,7 +141,7 @@ def test_first_questions_that_are_too_long_are_failures_of_their_own(server, sta
 )
 def test_a_server_that_does_not_answer_is_dead_after_a_few_calls(server, ledger, rule, answered, requests):
     server.rules += [Rule("reply", times=answered), rule]
-    client = ChatClient(server.url + "#m", ledger=ledger, concurrency=8, retries=1, timeout=0.4)
+    client = ChatClient(server.url + "#m", ledger=ledger, concurrency=8, retries=1, timeout=1)
     with client, pytest.raises(QuadragError) as error:
         client(chats(500))
     assert server.url in str(error.value) and server.requests <= requests and len(ledger) == answered
@@ -149,7 +149,7 @@ def test_a_server_that_does_not_answer_is_dead_after_a_few_calls(server, ledger,
 
 def test_what_a_server_hangs_on_is_a_failure_once_all_is_asked(server):
     server.rules.append(Rule("stall", match="question 3"))
-    with ChatClient(server.url + "#m", concurrency=3, timeout=0.4) as client:
+    with ChatClient(server.url + "#m", concurrency=3, timeout=1) as client:
         assert failed(client(chats(4) + chats(1, 30) + chats(20, 40))) == [3, 4]
 
 
