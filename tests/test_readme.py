@@ -198,6 +198,7 @@ def upstream(folder: Path) -> None:
         shutil.copytree(ROOT / "datasets_scripts" / benchmark / "sample", folder / name)
     lines = [f'{{"id": {number}, "answer": "哈罗米尔马拉松"}}\n' for number in range(12)]
     (folder / "answers.jsonl").write_text("".join(lines), encoding="utf-8")
+    (folder / "docs").symlink_to(ROOT / "docs")
     (folder / "models").mkdir()
     (folder / "models" / "user_config.py").write_text(MODEL_FILE, encoding="utf-8")
     (folder / "prompts.yaml").write_text(PROMPTS, encoding="utf-8")
