@@ -49,6 +49,8 @@ def make_judge(
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise QuadragError(f"{out} is there; give a new folder with --out")
+    if Path(model).is_file():
+        raise QuadragError(f"{model} is a file; expected a model's folder, or its name on the Hub")
     parts = split_by_case(labels.items, settings.seed)
     lessons, aside = (make_lessons(labels, part) for part in parts[:2])
     losses, kept = train(model, lessons, aside, out, settings)
